@@ -64,12 +64,6 @@ ADVISED = {
         "faster network",
         "100 s of waiting in all tasks; without it at best 36 s instead of 60 s",
     ),
-    "a network that was full": (
-        {**WAITING, "capacity": MEASURED, "ideal_seconds": {NETWORK: 20.0}},
-        "instance family",
-        "faster network",
-        "36 s instead of 60 s",
-    ),
     "what the tasks themselves achieved says not that it was not full": (
         {
             **WAITING,
@@ -91,12 +85,6 @@ ADVISED = {
         "partitions",
         "stage 4 (count at job.py:12)",
         "4 tasks on 16 slots leave 75 % of them idle in a stage that takes 30 s",
-    ),
-    "a second round for one": (
-        {"stages": (a_stage(tasks=17),)},
-        "partitions",
-        "stage 4",
-        "17 tasks on 16 slots leave 47 % of them idle",
     ),
     "tiny tasks": (
         {"stages": (TINY_TASKS,)},
@@ -247,14 +235,9 @@ def profile(bottleneck: str = CPU, **percents: float) -> RunProfile:
             profile(network=2.0, disk=1.2),
             "CPU-bound: at most 2 % from a faster network, 1.2 % from faster disks",
         ),
-        (profile(network=0, disk=0.01), "CPU-bound: nothing from a faster network, 0.01 % from faster disks"),
         (
             profile(NETWORK, network=41.0),
             "Network-bound: up to 41 % (18 s of 44 s) from an infinitely fast network",
-        ),
-        (
-            profile(DISK, disk=12.4),
-            "Disk-bound: up to 12 % (5.46 s of 44 s) from infinitely fast disks",
         ),
         (
             profile(profiles.PYTHON_WORKER, Python_worker=68.0),
@@ -268,10 +251,6 @@ def profile(bottleneck: str = CPU, **percents: float) -> RunProfile:
         (
             replace(profile(profiles.DRIVER, network=1.0), driver_seconds=30.0),
             "Bound by the driver, with no task running for 30 s of 44 s: at most 1 % from a faster network",
-        ),
-        (
-            replace(profile(network=2.0), driver_seconds=20.0),
-            "CPU-bound: at most 2 % from a faster network; no task ran for 20 s of 44 s",
         ),
         (
             profile(profiles.UNMEASURED, network=2.0),

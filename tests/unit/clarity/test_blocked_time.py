@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from airflow_provider_ernest.clarity.blocked_time import (
-    blocked_seconds,
-    blocked_time,
-)
+from airflow_provider_ernest.clarity.blocked_time import blocked_seconds, blocked_time
 from airflow_provider_ernest.clarity.replay import replay
 from airflow_provider_ernest.documents.profiles import (
     BLOCKING,

@@ -52,14 +52,11 @@ from tests.unit.eventlog.logs import event_log, executor, random_log, stage, tas
             id="what it did",
         ),
         # Spark's CPU time leaves Python out: without this, a job whose work is there would look idle.
-        *(
-            pytest.param(
-                {"cpu_seconds": 1.0, "fetch_wait_seconds": 2.0},
-                scopes,
-                {CPU: 1.0, NETWORK: 2.0, PYTHON_WORKER: 7.0},
-                id=f"Python workers of {scopes[-1]} get what the JVM did not do",
-            )
-            for scopes in (("map", "PythonRDD"), ("MapInPandas",), ("MapInArrow",), ("BatchEvalPython",))
+        pytest.param(
+            {"cpu_seconds": 1.0, "fetch_wait_seconds": 2.0},
+            ("map", "PythonRDD"),
+            {CPU: 1.0, NETWORK: 2.0, PYTHON_WORKER: 7.0},
+            id="Python workers get what the JVM did not do",
         ),
         pytest.param(
             {"cpu_seconds": 4.0},

@@ -11,12 +11,7 @@ import pytest
 
 from airflow_provider_ernest.clarity import profile as profile_module
 from airflow_provider_ernest.clarity.monotasks import Change
-from airflow_provider_ernest.clarity.profile import (
-    MOST_STAGES,
-    category_of,
-    optex_phases,
-    profile_run,
-)
+from airflow_provider_ernest.clarity.profile import MOST_STAGES, category_of, optex_phases, profile_run
 from airflow_provider_ernest.documents import profiles
 from airflow_provider_ernest.documents.profiles import Capacity, RunProfile
 from airflow_provider_ernest.eventlog.reading import read_event_log
@@ -102,17 +97,6 @@ def test_the_capacity_is_what_was_given_or_what_the_tasks_got():
     assert achieved is not None
     assert achieved.source == "achieved"
     assert achieved.network_gigabytes_per_second == pytest.approx(0.0075)
-
-
-def test_other_machines_as_asked_or_by_default():
-    asked = profile_run(shuffle(), machine_counts=[1, 3], changes=[Change(network=2.0), Change(cores=4)])
-    assert [size.machines for size in asked.sizes] == [1, 3]
-    assert asked.what_ifs[0].change == "twice the network"
-    assert len(asked.what_ifs) == 2
-    by_default = profile_run(shuffle())
-    assert [size.machines for size in by_default.sizes] == [1, 2, 4, 8]
-    assert "half the network" in [each.change for each in by_default.what_ifs]
-    assert profile_run(shuffle(), changes=[]).what_ifs == ()
 
 
 def test_of_many_stages_the_longest_are_kept_and_the_others_counted():
@@ -251,12 +235,6 @@ def query(started=0.0, ended=None, broadcast=0.0, number=0):
             (5.0, 1.0, 0.0, 4.0, 0.0),
             id="a machine that joins work under way does not prolong the initialisation",
         ),
-        pytest.param(
-            [],
-            {"executors": [executor(0)], "jobs": [], "ended": 3.0},
-            (5.0, 3.0, 0.0, 0.0, 0.0),
-            id="an application that ran nothing",
-        ),
     ],
 )
 def test_the_phases_of_a_run(rows, parts, phases):
@@ -298,8 +276,6 @@ def a_run(*stages, queried=(), **parts):
     ("stages", "queried", "expected"),
     [
         ([("ml", 1.0)], [], profiles.MLLIB),
-        ([("mllib", 1.0)], [], profiles.MLLIB),
-        ([("graphx", 1.0)], [], profiles.GRAPHX),
         ([("streaming", 1.0)], [], profiles.STREAMING),
         ([("", 1.0)], [], profiles.CORE),
         # RDDs with a small query; learning, though a query reads its data; a little scaling of columns.

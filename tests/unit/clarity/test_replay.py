@@ -43,15 +43,6 @@ def test_other_seconds_of_tasks_change_when_the_next_begin():
     assert replay(one_stage(ended=7.0), task_seconds=np.zeros(4)).seconds == pytest.approx(2.0)
 
 
-def test_shorter_tasks_never_make_a_single_stage_longer():
-    generator = np.random.default_rng(5)
-    seconds = generator.lognormal(0.0, 1.0, size=40)
-    log = run([SimulatedJob(0.0, [SimulatedStage(seconds)])], machines=4)
-    whole = replay(log).seconds
-    for _ in range(20):
-        assert replay(log, task_seconds=log.task_columns.seconds * generator.random(40)).seconds <= whole
-
-
 def test_a_stage_waits_for_its_parents_and_for_what_the_driver_did_after_them():
     rows = [task(0, 0.0, 4.0, executor=0), task(1, 0.0, 1.0, executor=1), task(2, 4.5, 1.0, executor=1)]
     stages = [
@@ -74,18 +65,6 @@ def test_a_skipped_stage_holds_nothing_up():
     jobs = [job(0, submitted=0, completed=1, stages=[0]), job(1, submitted=2, completed=3, stages=[2, 3])]
     log = event_log(rows, stages=stages, jobs=jobs)
     assert replay(log, task_seconds=np.array([5.0, 1.0])).seconds == pytest.approx(7.0)
-
-
-def test_jobs_of_two_threads_share_the_slots_and_go_on_by_themselves():
-    rows = [
-        task(0, 0.0, 2.0, executor=0),
-        task(1, 0.0, 5.0, executor=1),
-        task(2, 2.0, 2.0, executor=0),
-    ]
-    log = jobs_of_a_stage(rows, (0, 2), (0, 5), (2, 4), executors=two_slots())
-    assert replay(log).seconds == pytest.approx(5.0)
-    # The second thread's job in half a second: the first thread's two remain.
-    assert replay(log, task_seconds=np.array([2.0, 0.5, 2.0])).seconds == pytest.approx(4.0)
 
 
 def test_fair_scheduling_gives_both_jobs_slots():
@@ -183,8 +162,6 @@ def test_a_log_that_was_cut_off_is_replayed_as_far_as_it_goes():
         # Two threads of two jobs each: 0 then 2, 1 then 3.
         pytest.param([(0, 5), (0, 8), (5.01, 9), (8.01, 10)], [(), (), (0,), (1,)], id="two threads"),
         pytest.param([(5, 5), (5, 5)], [(), (0,)], id="of one moment, in no time"),
-        pytest.param([(5, 6), (5, 6)], [(), ()], id="of one moment"),
-        pytest.param([], [], id="none"),
     ],
 )
 def test_which_jobs_a_job_waited_for(spans, waited_for):

@@ -82,22 +82,6 @@ def test_a_run_that_other_load_made_long_does_not_stand_for_the_job():
     as_in_truth(profiles, an_aggregation, machines=[8], within=0.25)
 
 
-def constant_shuffle(scale: float):
-    """Few groups: the reducers do the same whatever was read."""
-    columns = {"input_bytes": 64 * MEGABYTE}
-    maps = SimulatedStage([1.0] * round(100 * scale), columns=columns)
-    reduces = SimulatedStage([2.0] * 8, parents=[0], columns={"shuffle_local_bytes": 5000})
-    return [SimulatedJob(1.0, [maps, reduces])]
-
-
-def test_what_does_not_grow_is_learned_from_other_scales():
-    profiles = [
-        profile_of(constant_shuffle, machines=2, scale=scale, number=number)
-        for number, scale in enumerate((0.1, 0.2))
-    ]
-    as_in_truth(profiles, constant_shuffle, machines=[4], within=0.03)
-
-
 def test_on_one_machine_nothing_is_fetched_from_another():
     def job(scale: float):
         columns = {"shuffle_remote_bytes": MEGABYTE, "fetch_wait_seconds": 1.0}

@@ -22,12 +22,9 @@ from tests.unit.eventlog.logs import event_log, executor, random_log, stage, tas
     "fields",
     [
         {"network": 0},
-        {"disk": -1.0},
         {"cpu": float("nan")},
-        {"cpu": float("inf")},
         {"cores": 0},
         {"machines": 1.5},
-        {"machines": float("nan")},
     ],
 )
 def test_no_machine_is_like_that(fields):
@@ -94,11 +91,8 @@ NETWORK_RATE, DISK_RATE = {"network": 1.0}, {"disk": 1.0}
 @pytest.mark.parametrize(
     ("log", "stated", "change", "seconds"),
     [
-        pytest.param(FULL, NETWORK_RATE, {"network": 2.0}, 5.0, id="a full network twice as fast"),
-        pytest.param(FULL, NETWORK_RATE, {"network": 0.5}, 20.0, id="a full network half as fast"),
         pytest.param(FULL, NETWORK_RATE, {"network": 1000.0}, 2.0, id="computing is what remains"),
         pytest.param(HIDDEN, NETWORK_RATE, {"network": 2.0}, 8.0, id="a hidden network wins nothing"),
-        pytest.param(HIDDEN, NETWORK_RATE, {"network": 0.5}, 8.0, id="a hidden network half as fast"),
         pytest.param(HIDDEN, NETWORK_RATE, {"network": 0.25}, 16.0, id="a hidden network that shows"),
         pytest.param(MOSTLY_NEITHER, NETWORK_RATE, {"network": 0.25}, 10.0, id="what is mostly neither"),
         pytest.param(

@@ -162,6 +162,21 @@ def test_a_file_that_unpacks_to_very_much_is_not_read_to_its_end(
     assert any("unpacks to more than 2,000 times its length" in warning for warning in log.warnings)
 
 
+def test_a_bomb_takes_little_memory(tmp_path: Path):
+    """A hundred kilobytes that hold 120 MB without an end of line, and then more of the log."""
+    bomb = tmp_path / "app-1.gz"
+    with gzip.open(bomb, "wb") as packer:
+        packer.write(line(started()))
+        for _ in range(30):
+            packer.write(b"x" * (4 * MEBIBYTE))
+        packer.write(b"\n" + line(task(1)) + line(ended()))
+
+    log = read_within(bomb, 40 * MEBIBYTE)
+
+    assert (len(log.task_columns), log.is_complete) == (1, True)
+    assert any("too long" in warning for warning in log.warnings)
+
+
 def test_very_many_members_of_gzip_are_not_copied_for_each(tmp_path: Path):
     empty = gzip.compress(b"", mtime=0)
     path = tmp_path / "app-1.gz"

@@ -11,11 +11,7 @@ from airflow_provider_ernest.clarity.profile import profile_run
 from airflow_provider_ernest.documents.runs import Experiment, RunMetrics
 from airflow_provider_ernest.eventlog.files import application_of_name, find_event_log
 from airflow_provider_ernest.eventlog.reading import EventLogProgress
-from airflow_provider_ernest.eventlog.run_facts import (
-    read_run,
-    run_metrics,
-    run_seconds,
-)
+from airflow_provider_ernest.eventlog.run_facts import read_run, run_metrics, run_seconds
 from airflow_provider_ernest.exceptions import SampleRunError
 from airflow_provider_ernest.spark.input import Sample
 from airflow_provider_ernest.spark.runs import observe
@@ -88,17 +84,6 @@ def test_what_is_no_measurement_of_a_run_time_is_refused(told, machines: int, pr
         run_seconds(read_run(write(tmp_path / "app-1", *told)), machines)
 
 
-def test_a_log_torn_at_any_byte_is_read_as_far_as_it_goes(tmp_path: Path):
-    whole = write(tmp_path / "whole", *events(FIRST))
-    content = whole.read_bytes()
-    begins = content.index(b"\n", content.index(b"ApplicationStart"))
-    for length in range(begins, len(content), 17):
-        torn = tmp_path / "torn"
-        torn.write_bytes(content[:length])
-        assert not read_run(torn).is_complete
-    assert read_run(whole).ended_at == 160.0
-
-
 def test_a_log_that_cannot_be_read_is_told(tmp_path: Path):
     with pytest.raises(SampleRunError, match="no application starts in it"):
         read_run(write(tmp_path / "app-1", *events()[:1]))
@@ -150,15 +135,11 @@ def test_the_event_log_in_a_folder_is_found(tmp_path: Path):
 @pytest.mark.parametrize(
     ("name", "application"),
     [
-        ("app-1", "app-1"),
-        ("app-1.inprogress", "app-1"),
-        ("app-1.zstd", "app-1"),
         ("app-1.lz4.inprogress", "app-1"),
         ("eventlog_v2_app-1", "app-1"),
         ("eventlog_v2_application_17_0001_2", "application_17_0001"),
         ("application_17_0001_1.snappy", "application_17_0001"),
         ("application_17_0001", "application_17_0001"),
-        ("spark-1f.2e", "spark-1f.2e"),
     ],
 )
 def test_the_name_tells_the_application(name: str, application: str):

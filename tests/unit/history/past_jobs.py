@@ -67,11 +67,7 @@ def daily(
 ) -> tuple[list[PastRun], list[RunProfile]]:
     """A job that ran once a day, on so many machines each time, and the profiles of all runs.
 
-    Args:
-        machines: of each run.
-        job: its name.
-        growth: by so many times its input grows from run to run.
-        of_work: of `work`.
+    By `growth`, its input grows from run to run.
     """
     logs = [
         work(machines=count, scale=growth**day, seed=day, **of_work) for day, count in enumerate(machines)

@@ -52,15 +52,6 @@ def test_records_in_the_place_of_bytes_are_told_as_such():
     assert "Scale 1.0 is what the latest past runs read: 2,000 records." in history(*runs).notes
 
 
-def test_runs_like_todays_count_oldest_first():
-    found = history(past_run(1, seconds=90.0), past_run(2, seconds=110.0))
-
-    assert [run.seconds for run in found.observations] == [110.0, 90.0]
-    assert [run.index for run in found.observations] == [0, 1]
-    assert all(run.from_history and run.instance_type == "m5.large" for run in found.observations)
-    assert not found.left_out
-
-
 @pytest.mark.parametrize(
     ("then", "why"),
     [

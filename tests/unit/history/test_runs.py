@@ -54,7 +54,7 @@ def busy_on(number: str, *, until: int = 145_000) -> list[dict[str, Any]]:
 
 
 POD_DELETED = "The executor with id 1 was deleted by a user or the framework."
-KILLED, TERMINATED = "Executor killed by driver.", "Container c_1 exited from explicit termination request."
+KILLED = "Executor killed by driver."
 ADDED_OR_REMOVED = "were added or removed"
 TAG = "spark.databricks.clusterUsageTags"
 
@@ -67,7 +67,6 @@ TAG = "spark.databricks.clusterUsageTags"
         (with_events(job(1, 1)), "while one of its jobs still ran"),
         (with_events(removed(1, reason="Container killed by YARN for exceeding memory")), "lost executors"),
         (with_events(removed(1, at=110_500, reason=KILLED), *busy_on("0")), ADDED_OR_REMOVED),
-        (with_events(removed(1, at=110_500, reason=TERMINATED), *busy_on("0")), ADDED_OR_REMOVED),
         (
             with_events(*busy_on("0"), *busy_on("1"), executor(7, host="10.0.0.7", at=140_000)),
             ADDED_OR_REMOVED,
@@ -76,7 +75,6 @@ TAG = "spark.databricks.clusterUsageTags"
         ([each for each in events_of(machines=4) if each.get("Executor ID") != "3"], "is not whole"),
         (events_of(machines=4, dropped=1), "is not whole"),
         ([*events_of()[:-1], {**ended(), "ExitCode": 1}], "ended with exit code 1"),
-        (with_events(removed(1, at=158_000, reason="Executor decommission: spot notice")), "lost executors"),
         (with_events(removed(1, at=158_000, reason=POD_DELETED)), "lost executors"),
         ([started(), environment(), job(0), job_end(0), ended()], "no executor registered"),
         ([started(), executor("driver"), task(0, executor="driver"), ended()], "inside its driver"),
