@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import secrets
 import shutil
 from argparse import ArgumentParser, Namespace
@@ -31,22 +30,11 @@ Look: TypeAlias = Callable[[Namespace], str]
 OK, MISSING, UNKNOWN = "ok", "missing", "not known"
 
 PUBLIC_IMAGE = "/aws/service/ami-amazon-linux-latest/al2023-ami-kernel-default-x86_64"
-INSTANCE_TYPE, EMR_RELEASE = "m5.large", "emr-7.5.0"
+INSTANCE_TYPE = "m5.large"
 
 
 class UntellableError(Exception):
     """Why a check can neither succeed nor fail."""
-
-
-def _airflow(args: Namespace) -> str:
-    try:
-        return importlib.metadata.version("apache-airflow")
-    except importlib.metadata.PackageNotFoundError as error:
-        raise MissingResourceError(
-            "Airflow is not installed here.",
-            remedy="Install it with its constraints: "
-            "https://airflow.apache.org/docs/apache-airflow/stable/installation.",
-        ) from error
 
 
 def _java(args: Namespace) -> str:
@@ -122,7 +110,7 @@ def _asked(call: Callable[[], Any]) -> Any:
     """
     from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, PartialCredentialsError
 
-    from airflow_provider_ernest.clusters.ec2.aws_errors import Meaning, meaning_of, remedy_for, said
+    from airflow_provider_ernest.clusters.ec2.aws_errors import REMEDIES, Meaning, meaning_of, said
 
     try:
         return call()
@@ -133,7 +121,7 @@ def _asked(call: Callable[[], Any]) -> Any:
     except (BotoCoreError, ClientError) as error:
         if meaning_of(error) is Meaning.NOT_ALLOWED:
             # Without the cause: its text may hold the encoded authorisation message.
-            raise MissingResourceError(f"{said(error)}.", remedy=remedy_for(Meaning.NOT_ALLOWED)) from None
+            raise MissingResourceError(f"{said(error)}.", remedy=REMEDIES[Meaning.NOT_ALLOWED]) from None
         raise UntellableError(said(error)) from None
 
 
@@ -173,17 +161,10 @@ def _launch(args: Namespace, clients: Clients) -> dict[str, Any]:
     }
 
 
-def _instance_types_of_emr(args: Namespace) -> str:
-    for clients in clients_by_region(args).values():
-        _asked(lambda: clients("emr").list_supported_instance_types(ReleaseLabel=EMR_RELEASE))  # noqa: B023
-    return "allowed"
-
-
 ACCOUNT = ("boto3", "credentials")
 """Checks without which AWS cannot be asked anything; all checks after them ask AWS."""
 
 CHECKS: tuple[tuple[str, tuple[str, ...], Look], ...] = (
-    ("Airflow", KINDS, _airflow),
     ("Java", (LOCAL, EXISTING, EC2), _java),
     ("Spark", (LOCAL,), _spark),
     ("spark-submit", (LOCAL, EXISTING, EC2), _spark_submit),
@@ -193,7 +174,6 @@ CHECKS: tuple[tuple[str, tuple[str, ...], Look], ...] = (
     ("boto3", (EC2, EMR), lambda args: f"boto3, regions: {', '.join(clients_by_region(args))}"),
     ("credentials", (EC2, EMR), _identity),
     *((f"ec2:{action}", (EC2,), _right(action)) for action in (*RIGHTS, LAUNCH)),
-    ("elasticmapreduce:ListSupportedInstanceTypes", (EMR,), _instance_types_of_emr),
 )
 """Names, the kinds of clusters that need them, and what says what is there or raises what is wrong."""
 

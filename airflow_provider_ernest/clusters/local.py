@@ -407,13 +407,13 @@ class ClusterDirectory:
         self.state_file.unlink(missing_ok=True)
 
 
-def tail(file: Path, *, lines: int = _TAIL_LINES) -> str:
+def tail(file: Path) -> str:
     """The last lines of a log, under a line that names it; for error messages."""
     try:
         text = file.read_text(encoding="utf-8", errors="replace")
     except OSError as error:
         return f"{file} cannot be read: {error}."
-    last = text.splitlines()[-lines:]
+    last = text.splitlines()[-_TAIL_LINES:]
     return f"{file} is empty." if not last else "\n".join([f"{file} ends with:", *last])
 
 

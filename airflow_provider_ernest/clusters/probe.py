@@ -14,8 +14,7 @@ from airflow_provider_ernest.exceptions import ClusterError, ClusterStartError, 
 from airflow_provider_ernest.processes import make_owned, runtime_folder
 from airflow_provider_ernest.spark.machines import Bandwidth, Machine, Measurement, rate, relative_to_median
 from airflow_provider_ernest.spark.sizing import sizing_conf
-from airflow_provider_ernest.words import as_percent, number
-from airflow_provider_ernest.words import bandwidth as bandwidth_words
+from airflow_provider_ernest.words import as_percent
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.clusters.base import ClusterHandle
@@ -34,7 +33,6 @@ def probe_bandwidth(
     interval_seconds: float,
     secret: str | None,
     timeout_seconds: float,
-    log: Any,
     on_submit: Callable[[ErnestSubmitHook], None] | None = None,
 ) -> dict[str, Bandwidth]:
     """Measure the bandwidth of all machines of a cluster that does nothing else; a round takes some 10 s.
@@ -79,15 +77,6 @@ def probe_bandwidth(
         shutil.rmtree(folder, ignore_errors=True)
     if len(bandwidth) != machines:
         raise _failed(f"{len(bandwidth)} of {machines} machines took part")
-    for host, measured in sorted(bandwidth.items(), key=lambda item: item[1].score):
-        network = measured.network_gigabytes_per_second
-        log.info(
-            "%s: memory %s, network %s, score %s",
-            host,
-            bandwidth_words(measured.memory_gigabytes_per_second),
-            "not measured" if network is None else bandwidth_words(network),
-            number(measured.score),
-        )
     return bandwidth
 
 

@@ -223,11 +223,11 @@ class TerminateClusterOperator(BaseOperator):
 
 
 class ReapClustersOperator(BaseOperator):
-    """End the machines on EC2 whose tags say that they should have ended.
+    """End this deployment's machines on EC2 whose tags say that they should have ended.
 
     Each machine ends itself at its expiry. This is for those that could not; run it hourly in a DAG of its
-    own. ``ernest reap`` does the same from a shell. Machines that are not this package's are never touched.
-    Expiry goes by AWS's clock.
+    own. ``ernest reap`` does the same from a shell, also for other deployments in the account. Machines that
+    are not this package's are never touched. Expiry goes by AWS's clock.
 
     Returns a summary: ``machines`` (how many were ended), ``clusters`` by region, and ``dry_run``.
 
@@ -235,8 +235,6 @@ class ReapClustersOperator(BaseOperator):
         regions: AWS regions to look through; None for that of the connection.
         grace_seconds: how long after its expiry a machine may take to end itself.
         dry_run: only list what would be ended.
-        all_deployments: also end what other Airflow deployments in the account started; see
-            ``[ernest] deployment``.
         aws_conn_id: Airflow connection of AWS; None for boto3's own credentials.
 
     Raises:
@@ -247,7 +245,6 @@ class ReapClustersOperator(BaseOperator):
         "regions",
         "grace_seconds",
         "is_dry_run",
-        "all_deployments",
         "aws_conn_id",
     )
     ui_color = "#e4dcf2"
@@ -258,7 +255,6 @@ class ReapClustersOperator(BaseOperator):
         regions: Sequence[str] | str | None = None,
         grace_seconds: Number = 300,
         dry_run: bool | str = False,
-        all_deployments: bool | str = False,
         aws_conn_id: str | None = "aws_default",
         **kwargs: Any,
     ) -> None:
@@ -267,7 +263,6 @@ class ReapClustersOperator(BaseOperator):
         self.grace_seconds = grace_seconds
         # BaseOperator has a method of the parameter's name.
         self.is_dry_run = dry_run
-        self.all_deployments = all_deployments
         self.aws_conn_id = aws_conn_id
 
     def execute(self, context: Context) -> dict[str, Any]:
@@ -277,10 +272,9 @@ class ReapClustersOperator(BaseOperator):
         with no_vain_retries():
             conn_id = optional_text(self.aws_conn_id)
             regions = texts("regions", self.regions) or (aws_clients(conn_id, None)("ec2").meta.region_name,)
-            every = truth("all_deployments", self.all_deployments)
             report = reap_regions(
                 {region: aws_clients(conn_id, region) for region in regions},
-                deployment=None if every else configured_deployment(),
+                deployment=configured_deployment(),
                 grace_seconds=number("grace_seconds", self.grace_seconds),
                 dry_run=truth("dry_run", self.is_dry_run),
             )

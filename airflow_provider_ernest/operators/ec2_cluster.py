@@ -232,7 +232,6 @@ class EC2ClusterOperator(BaseOperator):
             interval_seconds=spec.probe_interval_seconds,
             secret=cluster_secret(handle),
             timeout_seconds=PROBE_START_SECONDS + rounds_seconds,
-            log=self.log,
             on_submit=submitted,
         )
 
@@ -318,7 +317,7 @@ def price_book(ec2: Any, *, aws_conn_id: str | None, override_per_hour: float | 
 
 
 def cluster_lines(handle: ClusterHandle, *, now: datetime) -> list[str]:
-    """What a task's log says of a cluster: type, costs, machines ended again. `now` has a time zone."""
+    """What a task's log says of a cluster: its type and costs. `now` has a time zone."""
     machines = (*handle.machines, *([handle.master] if handle.master else []))
     prices = [machine.price_per_hour for machine in machines]
     cost = "what it costs is unknown"
@@ -328,12 +327,8 @@ def cluster_lines(handle: ClusterHandle, *, now: datetime) -> list[str]:
         if handle.expires_at:
             hours = (datetime.fromisoformat(handle.expires_at) - now).total_seconds() / 3600
             cost += f", at most {words.dollars(total * max(0.0, hours))} until it ends itself"
-    lines = [
+    return [
         f"Spark {handle.name} at {handle.master_url} in {handle.region}, until {handle.expires_at} at most",
         f"{len(handle.machines)} workers of {handle.cores_per_machine} cores, {handle.instance_type} "
         f"({handle.market or 'unknown market'}): {cost}",
     ]
-    for one in handle.culled:
-        score = words.number(one.machine.bandwidth.score) if one.machine.bandwidth else words.UNKNOWN
-        lines.append(f"Ended again: {one.machine.instance_id}, score {score}: {one.reason}")
-    return lines

@@ -13,8 +13,8 @@ from typing import Any
 from airflow_provider_ernest.clusters.emr.spec import (
     APPLICATION_REMEDY,
     require_remote,
-    require_s3_folder,
     require_step_options,
+    s3_folder,
 )
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.settings import DesignBounds, ModelSettings, SampledInput, SizingGoal, SparkJob
@@ -123,7 +123,7 @@ class SizingSettings:
         require_step_options(self.job.submit_options)
         application, staging = self.job.application, self.staging_uri
         if staging is not None and not is_template(staging):
-            require_s3_folder("staging_uri", staging)
+            s3_folder("staging_uri", staging)
         if staging is None:
             require_remote("application", application, remedy=APPLICATION_REMEDY)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import re
 import subprocess
@@ -218,7 +217,6 @@ def test_the_probe_works_on_an_authenticated_cluster_of_a_single_machine(daemons
         interval_seconds=0,
         secret=SECRET,
         timeout_seconds=120,
-        log=logging.getLogger("probe"),
     )
     (measured,) = bandwidth.values()
     assert list(bandwidth) == [WORKER_HOST]

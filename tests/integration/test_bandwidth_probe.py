@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import logging
 import os
 import signal
 import threading
@@ -39,7 +38,6 @@ def probe(cluster: ClusterHandle, **changes: Any) -> dict[str, Bandwidth]:
         "rounds": 1,
         "interval_seconds": 0.0,
         "timeout_seconds": 240.0,
-        "log": logging.getLogger("probe"),
         **changes,
     }
     return probe_bandwidth(cluster, **fields)

@@ -79,7 +79,7 @@ _MEANING_OF_CLASS = {
     "ParamValidationError": Meaning.WRONG,
 }
 
-_REMEDIES = {
+REMEDIES = {
     Meaning.NO_ROOM: "Name more subnets, in zones that have the instance type, or fallback_instance_types.",
     Meaning.TOO_MANY: (
         "Have the limit raised (Service Quotas, Amazon EC2; for addresses: a larger subnet), end machines "
@@ -95,6 +95,7 @@ _REMEDIES = {
     Meaning.BUSY: "Try again later; if it lasts, look whether the AWS connection's credentials are valid.",
     Meaning.WRONG: "Correct the parameter that AWS names.",
 }
+"""What the user can do about a refusal, as a sentence."""
 # What follows is thousands of characters of base64 that only sts:DecodeAuthorizationMessage can read.
 _ENCODED = re.compile(r"\s*Encoded authorization failure message:.*", re.DOTALL)
 
@@ -135,11 +136,6 @@ def said(error: BaseException) -> str:
     return f"{code}: {_ENCODED.sub('', message)}".rstrip(": ")
 
 
-def remedy_for(meaning: Meaning) -> str:
-    """What the user can do about a refusal, as a sentence."""
-    return _REMEDIES[meaning]
-
-
 def as_ours(error: BaseException, doing: str) -> ErnestError:
     """Our own error for this one; `doing` completes "AWS refused to ...".
 
@@ -147,7 +143,7 @@ def as_ours(error: BaseException, doing: str) -> ErnestError:
     InvalidParameterError where the request cannot work.
     """
     meaning, code = meaning_of(error), code_of(error)
-    message, remedy = f"AWS refused to {doing}: {said(error)}.", _REMEDIES[meaning]
+    message, remedy = f"AWS refused to {doing}: {said(error)}.", REMEDIES[meaning]
     if meaning is Meaning.BUSY and not code:
         message = f"AWS did not answer when asked to {doing}: {said(error)}."
     if meaning is Meaning.NOT_ALLOWED:

@@ -51,7 +51,6 @@ def settle_deadline() -> float:
 
 
 _INSTANCE_ID = re.compile(r"\bi-[0-9a-f]+")
-_LISTED = 10
 _FIRST_PAUSE_SECONDS = 1.0
 _LONGEST_PAUSE_SECONDS = 10.0
 _POLL_SECONDS = 2.0
@@ -74,9 +73,7 @@ def terminate_cluster(
     ended = end_until_gone(ec2, cluster_name, awaited=awaited, patience_seconds=patience_seconds)
     if not ended:
         return "nothing to do, no machine of it is left"
-    listed = ", ".join(instance.id for instance in ended[:_LISTED])
-    if len(ended) > _LISTED:
-        listed += ", ..."
+    listed = ", ".join(instance.id for instance in ended)
     return f"ended {len(ended)} machines ({listed}) in {duration(time.monotonic() - began)}"
 
 
@@ -385,7 +382,7 @@ class TaggedCluster(Document):
         instance_ids: of its machines that have not ended.
         overdue: ids of those that are past their expiry by more than the grace.
         unreadable: ids of those whose expiry tag cannot be read.
-        earliest_expiry, latest_expiry: None where no tag can be read.
+        earliest_expiry: None where no tag can be read.
         launched_at: of the oldest machine.
         told_at: what time it was by AWS's clock when it told all this.
         instance_types: of its workers.
@@ -401,7 +398,6 @@ class TaggedCluster(Document):
     overdue: tuple[str, ...]
     unreadable: tuple[str, ...]
     earliest_expiry: str | None
-    latest_expiry: str | None
     launched_at: str
     told_at: str
     instance_types: tuple[str, ...]
@@ -439,7 +435,6 @@ def _summary(name: str, instances: Sequence[Instance], grace: timedelta) -> Tagg
         overdue=tuple(instance.id for instance in instances if due[instance.id] < instance.told_at),
         unreadable=tuple(instance.id for instance in instances if instance.expires_at is None),
         earliest_expiry=min(expiries).isoformat(timespec="seconds") if expiries else None,
-        latest_expiry=max(expiries).isoformat(timespec="seconds") if expiries else None,
         launched_at=instances[0].launched_at.isoformat(timespec="seconds"),
         told_at=instances[0].told_at.isoformat(timespec="seconds"),
         instance_types=tuple(sorted({w.instance_type for w in workers(instances) if w.instance_type})),

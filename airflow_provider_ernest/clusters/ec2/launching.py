@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from airflow_provider_ernest.clusters.ec2.aws_errors import (
     ELSEWHERE,
+    REMEDIES,
     Meaning,
     as_ours,
     is_unanswered,
     meaning_of,
-    remedy_for,
     said,
     time_of,
 )
@@ -329,5 +329,5 @@ class WorkerPlacement:
 def _exhausted(what: str, refusals: Sequence[PlaceRefusedError]) -> ClusterStartError:
     """The error that says what AWS said for each place, and what can be done about that."""
     said_of_places = "; ".join(dict.fromkeys(refusal.message for refusal in refusals))
-    remedies = dict.fromkeys(remedy_for(refusal.meaning) for refusal in refusals)
+    remedies = dict.fromkeys(REMEDIES[refusal.meaning] for refusal in refusals)
     return ClusterStartError(f"{what}. {said_of_places}.", remedy=" ".join(remedies))

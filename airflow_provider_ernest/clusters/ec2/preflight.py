@@ -133,7 +133,7 @@ def check_before_launch(spec: EC2ClusterSpec, *, ec2: Any, ssm: Callable[[], Any
         if not stated:
             remedy = "Set it, or name one in the template's network interface."
             raise InvalidParameterError(name, (), "and no launch template names one", remedy=remedy)
-    _check_security_groups(ec2, groups, _vpc(ec2, subnets))
+    _check_security_groups(ec2, groups, _vpcs(ec2, subnets))
     return Plan(
         image=image,
         root_device=root_device_of(spec, template, image),
@@ -168,31 +168,22 @@ def _launch_template(ec2: Any, spec: EC2ClusterSpec) -> Mapping[str, Any]:
     return found
 
 
-def _vpc(ec2: Any, subnets: tuple[str, ...]) -> str:
-    """The VPC of the subnets, which must be one."""
+def _vpcs(ec2: Any, subnets: tuple[str, ...]) -> list[str]:
     with _named("subnets", subnets, "InvalidSubnet"):
         found = ec2.describe_subnets(SubnetIds=list(subnets))["Subnets"]
-    vpcs = sorted({str(subnet["VpcId"]) for subnet in found})
-    if len(vpcs) > 1:
-        raise InvalidParameterError(
-            "subnets",
-            subnets,
-            f"lie in several VPCs: {', '.join(vpcs)}",
-            remedy="Name subnets of one VPC: the machines of a cluster must reach each other.",
-        )
-    return vpcs[0]
+    return sorted({str(subnet["VpcId"]) for subnet in found})
 
 
-def _check_security_groups(ec2: Any, groups: tuple[str, ...], vpc: str) -> None:
+def _check_security_groups(ec2: Any, groups: tuple[str, ...], vpcs: list[str]) -> None:
     with _named("security_groups", groups, "InvalidGroup", "InvalidSecurityGroup"):
         found = ec2.describe_security_groups(GroupIds=list(groups))["SecurityGroups"]
     for group in found:
-        if group["VpcId"] != vpc:
+        if [group["VpcId"]] != vpcs:
             raise InvalidParameterError(
                 "security_groups",
                 group["GroupId"],
-                f"belongs to the VPC {group['VpcId']}, and the subnets to {vpc}",
-                remedy="Name security groups of the subnets' VPC.",
+                f"belongs to the VPC {group['VpcId']}, and the subnets to {', '.join(vpcs)}",
+                remedy="Name subnets and security groups of one VPC.",
             )
         _check_rules(group)
 

@@ -347,14 +347,10 @@ def user_data_of(
     )
     size = len(script.encode())
     if size > MAX_BYTES:
-        # In base64, four characters are three bytes, or fewer at the end.
-        encoded = len(base64.b64encode(spec.setup_script.encode()))
-        most = (encoded - (size - MAX_BYTES)) // 4 * 3
         raise InvalidParameterError(
             "setup_script",
             f"{spec.setup_script[:40]}...",
-            f"makes user-data of {size} bytes, of which AWS takes {MAX_BYTES}; about {max(0, most)} bytes of "
-            "script fit",
+            f"makes user-data of {size} bytes, of which AWS takes {MAX_BYTES}",
             remedy="Bake what it does into the image, or let it fetch a longer script from S3.",
         )
     return script

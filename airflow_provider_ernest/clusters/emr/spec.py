@@ -33,17 +33,12 @@ EMR = "emr"
 
 _JOB_FLOW_ID = re.compile(r"j-[0-9A-Z]+")
 _S3_FOLDER = re.compile(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[\w!.*'()+=@:/-]*)?")
-_COMPARED = ("BootstrapActions", "Configurations", "SecurityConfiguration")
 
 
-def require_s3_folder(parameter: str, uri: object) -> None:
-    """Refuse what is no s3:// address of a folder."""
+def s3_folder(parameter: str, uri: Any) -> str:
+    """The s3:// address of a folder."""
     remedy = "Write s3://BUCKET/FOLDER, in plain characters; BUCKET has 3 to 63 of them, in lower case."
     require_match(parameter, uri, _S3_FOLDER, "is not a folder on S3", remedy)
-
-
-def _s3_folder(parameter: str, uri: Any) -> str:
-    require_s3_folder(parameter, uri)
     return str(uri)
 
 
@@ -82,7 +77,7 @@ class EmrJobFlow:
     release_label: str = setting(
         line, 'EMR\'s release, such as "emr-7.5.0"; models are reused on the same one'
     )
-    event_log_uri: str = setting(_s3_folder, "s3:// folder that its machines may write Spark's event logs to")
+    event_log_uri: str = setting(s3_folder, "s3:// folder that its machines may write Spark's event logs to")
     job_flow_id: str | None = setting(
         optional(_job_flow_id), "of one that runs, or a template of its id", default=None
     )
@@ -120,12 +115,6 @@ class EmrJobFlow:
                 "and job_flow are both given, or neither",
                 remedy="Name a job flow that runs, or say how one is started.",
             )
-
-    @property
-    def compared(self) -> dict[str, Any]:
-        """What of the job flow may change how long a run takes, where it is stated here."""
-        stated = self.job_flow if isinstance(self.job_flow, Mapping) else {}
-        return {f"the job flow's {name}": stated[name] for name in _COMPARED if stated.get(name)}
 
 
 _PATH_SWITCHES = {"jars": "--jars", "py_files": "--py-files", "files": "--files", "archives": "--archives"}

@@ -287,11 +287,8 @@ def _room(facts: Mapping[str, Any]) -> Machine:
 
 POLL_SECONDS = 10.0
 """Between two questions for a step's state; EMR throttles those who ask more often."""
-MAX_EVENT_LOG_BYTES = 2 * 1024**3
-"""Event logs above are not fetched: a sample run that writes so much is none."""
 
 _LOST_STATES = ("CANCELLED", "INTERRUPTED", "CANCEL_PENDING")
-_STEPS_PER_CALL = 256
 _CHUNK_BYTES = 1 << 20
 _FOLDER_MARKERS = ("/", "_$folder$")
 _TRY = re.compile(r"-try\d+$")
@@ -479,12 +476,11 @@ class StepRun:
             ClusterId=self._handle.name, StepStates=["PENDING", "RUNNING"]
         )
         orphans = [step["Id"] for page in pages for step in page["Steps"] if step["Name"] == name]
-        for first in range(0, len(orphans), _STEPS_PER_CALL):
-            ids = orphans[first : first + _STEPS_PER_CALL]
+        if orphans:
             self._log.warning(
-                "Cancelling %s, which an earlier try of this run has left behind", ", ".join(ids)
+                "Cancelling %s, which an earlier try of this run has left behind", ", ".join(orphans)
             )
-            self._cancel(ids)
+            self._cancel(orphans)
 
     def _cancel(self, step_ids: list[str]) -> None:
         # The interrupt reaches the driver, which then gives its executors back.
@@ -583,7 +579,7 @@ def upload_application(s3: Any, path: str, staging_uri: str) -> str:
     return address
 
 
-def fetch_event_log(s3: Any, uri: str, directory: Path, *, max_bytes: int = MAX_EVENT_LOG_BYTES) -> Path:
+def fetch_event_log(s3: Any, uri: str, directory: Path) -> Path:
     """Bring the event log of a run that has ended from its folder on S3, which only this run wrote to."""
     bucket, key = _split(uri)
     logs = [one for one in _objects(s3, bucket, f"{key}/") if not one["Key"].endswith(_FOLDER_MARKERS)]
@@ -595,12 +591,6 @@ def fetch_event_log(s3: Any, uri: str, directory: Path, *, max_bytes: int = MAX_
         )
     # A log that Spark has renamed at its end is the one that counts.
     chosen = max(logs, key=lambda one: (not one["Key"].endswith(IN_PROGRESS_SUFFIX), one["Key"]))
-    if chosen["Size"] > max_bytes:
-        raise SampleRunError(
-            f"The event log s3://{bucket}/{chosen['Key']} has {chosen['Size']} bytes; at most {max_bytes} "
-            "are fetched.",
-            remedy="Run on a smaller sample.",
-        )
     target = directory / PurePosixPath(chosen["Key"]).name
     # Whoever looks for event logs passes over hidden files, such as a half of one.
     partial = directory / f".{target.name}.part"

