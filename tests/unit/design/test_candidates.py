@@ -32,14 +32,6 @@ def test_scales_are_whole_partitions_and_each_run_comes_once():
     assert (candidates.partitions.min(), candidates.partitions.max()) == (7, 29)
 
 
-@pytest.mark.parametrize("steps", [1, 2, 5])
-def test_no_more_scales_than_asked_for(steps):
-    candidates = enumerate_candidates(**BOUNDS, scale_steps=steps)
-
-    assert len(np.unique(candidates.scale)) == steps
-    assert candidates.scale.max() == pytest.approx(0.1)
-
-
 def test_scales_spread_by_their_ratios_differ_little_where_they_are_small():
     bounds = {**BOUNDS, "min_scale": 0.001, "partitions": 10_000}
     scales = np.unique(enumerate_candidates(**bounds, by_ratio=True).scale)
@@ -54,10 +46,7 @@ def test_scales_spread_by_their_ratios_differ_little_where_they_are_small():
     [
         ({"max_machines": 0}, "max_machines=0"),
         ({"min_machines": 17}, "max_machines=16 is less than min_machines=17"),
-        ({"min_machines": 1.5}, "min_machines=1.5"),
-        ({"min_scale": 0.0}, "min_scale=0.0"),
         ({"min_scale": float("nan")}, "min_scale=nan"),
-        ({"max_scale": float("inf")}, "max_scale=inf"),
         ({"max_scale": 1.5}, "max_scale=1.5 is more than the whole input"),
         ({"min_scale": 0.2}, "Raise max_scale to 0.2"),
         ({"partitions": 0}, "partitions=0"),

@@ -13,7 +13,6 @@ from airflow_provider_ernest.exceptions import DesignError, InvalidParameterErro
 from airflow_provider_ernest.prediction.regression import undetermined_terms
 from airflow_provider_ernest.prediction.terms import DICTIONARY, ERNEST, TERMS, basis
 from airflow_provider_ernest.settings.bounds import CRITERIA
-from benchmarks.design.solve_time import candidates_of
 from tests.examples import observe
 
 PAPER_LIKE = {"max_machines": 16, "min_scale": 0.01, "max_scale": 0.1, "partitions": 1000}
@@ -52,13 +51,6 @@ def test_the_default_is_for_the_predictions_that_are_asked_for_if_they_are_known
     assert plan_design(candidates=candidates).criterion == "bayesian D"
     targets = Targets(machines=(32, 64))
     assert plan_design(candidates=candidates, targets=targets).criterion == "bayesian I"
-
-
-def test_the_relaxed_optimum_takes_no_fractions_of_runs_that_nobody_can_pay():
-    """Against those, the paper's design looked half as good as it is: 57 % at ten thousand candidates."""
-    design = plan_design(candidates=candidates_of(machines=100, scales=40), criterion="A")
-
-    assert design.efficiency > 0.8
 
 
 def test_one_number_of_machines_tells_nothing_of_others():
@@ -104,15 +96,12 @@ FIVE_TIMES = observe(machines=[1], scale=0.1, seconds=[10.0], iterations=5)
         ({"max_runs": 2}, "max_runs=2 .* Allow at least 4"),
         ({"min_runs": 9, "max_runs": 8}, "min_runs=9 .* Lower it to 8"),
         ({"min_runs": 1000}, "min_runs=1000"),
-        ({"min_runs": 0}, "min_runs=0"),
         *(({"budget": none}, "budget=") for none in (0.0, -1.0, float("nan"), float("inf"))),
         ({"iterations": 0}, "iterations=0"),
         ({"observed": FIVE_TIMES, "iterations": 2}, r"observed\[0\].iterations=5 differs from iterations=2"),
         ({"terms": ("1", "speed")}, "terms='speed'"),
         ({"criterion": "G"}, "criterion='G' is not a known criterion.*\"bayesian I\""),
-        ({"criterion": "bayesian"}, "is not a known criterion"),
         ({"criterion": "I"}, "targets=None is missing.*or use D"),
-        ({"criterion": "bayesian I"}, "targets=None is missing"),
         ({"weighting": "some"}, "weighting='some'"),
     ],
 )

@@ -51,22 +51,6 @@ def test_belief_counts_like_a_run_for_each_term():
     assert value == pytest.approx(np.mean(np.sum((targets @ covariance) * targets, axis=1)))
 
 
-def test_runs_made_are_information_at_no_cost():
-    counts = np.zeros(len(CANDIDATES), dtype=int)
-    counts[[0, 5, 11, 18, 23]] = 1
-    observed = observe(
-        machines=CANDIDATES.machines[counts > 0].tolist(),
-        scale=CANDIDATES.scale[counts > 0].tolist(),
-        seconds=[1.0] * 5,
-    )
-
-    made = problem("bayesian I", observed=observed)
-
-    nothing = np.zeros(len(CANDIDATES))
-    assert made.value(nothing) == pytest.approx(problem("bayesian I").value(counts))
-    assert made.required_known_rows.shape == (5, 4)
-
-
 def test_what_an_observed_run_varies_need_not_vary_again():
     one = enumerate_candidates(min_machines=4, max_machines=4, min_scale=0.02, max_scale=0.1, partitions=100)
     costs = np.ones(len(one))

@@ -18,7 +18,6 @@ from airflow_provider_ernest.documents.models import (
 )
 from airflow_provider_ernest.documents.runs import InputFingerprint, RunConditions
 from airflow_provider_ernest.learning.freshness import (
-    ALTERNATIVES,
     OUTCOMES,
     THRESHOLD,
     DriftTest,
@@ -49,16 +48,6 @@ def runs_until_drift(frequencies, generator, *, at_most):
         if test.add(run).is_drift:
             return count
     return at_most
-
-
-def test_every_alternative_misses_more_often_than_a_right_model_in_every_respect():
-    """So its ratios grow from outcome to outcome, and their mean is at most 1 where misses are fewer."""
-    for alternative in ALTERNATIVES:
-        ratios = [wrong / right for wrong, right in zip(alternative, OUTCOMES, strict=True)]
-        assert sum(alternative) == pytest.approx(1.0)
-        assert ratios == sorted(ratios)
-        for fewer in (OUTCOMES, (1.0, 0.0, 0.0), (0.8, 0.2, 0.0), (0.95, 0.0, 0.05), (0.9, 0.08, 0.02)):
-            assert sum(p * ratio for p, ratio in zip(fewer, ratios, strict=True)) <= 1.0 + 1e-12
 
 
 def test_a_model_that_is_right_is_suspected_less_often_than_once_in_a_thousand_runs():

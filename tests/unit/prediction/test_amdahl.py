@@ -138,10 +138,7 @@ def test_points_that_do_not_tell_a_time(points, degree, processors, error, says)
     ("point", "named"),
     [
         ({"x": 0.0}, r"x=0\.0"),
-        ({"x": float("nan")}, "x=nan"),
-        ({"processors": 0}, "processors=0"),
         ({"processors": 1.5}, r"processors=1\.5"),
-        ({"seconds": -1.0}, r"seconds=-1\.0"),
         ({"seconds": float("inf")}, "seconds=inf"),
     ],
 )

@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.documents.runs import Observation
 from airflow_provider_ernest.prediction.calibration import LIKELY, calibration_of, spread_factor
 from airflow_provider_ernest.prediction.predict import (
@@ -123,10 +122,3 @@ def test_what_production_says_of_intervals_is_told_in_a_sentence(model):
     )
     assert calibration_of(model).sentence == ""
     assert calibration_of(with_errors(model, [0.5, -0.9])).sentence == ""
-
-
-def test_documents_of_before_have_no_errors(model):
-    data = model.to_dict()
-    del data["standardised_errors"]
-
-    assert Model.from_dict(data) == model

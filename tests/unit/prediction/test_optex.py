@@ -55,28 +55,13 @@ def test_the_phases_by_hand():
     ("changes", "named"),
     [
         ({"initialisation_seconds": -1.0}, r"initialisation_seconds=-1\.0"),
-        ({"preparation_seconds": math.nan}, "preparation_seconds=nan"),
         ({"variable_sharing_coefficient": math.inf}, "variable_sharing_coefficient=inf"),
         ({"unit_task_seconds": (1.0, -2.0, 3.0)}, r"unit_task_seconds\[1\]=-2\.0"),
-        ({"baseline_scale": 0.0}, r"baseline_scale=0\.0"),
     ],
 )
 def test_profiles_that_cannot_be(changes, named):
     with pytest.raises(InvalidParameterError, match=named):
         profile_with(**changes)
-
-
-@pytest.mark.parametrize(
-    ("run", "named"),
-    [
-        ({"machines": 0}, "machines=0"),
-        ({"machines": 2, "iterations": 0}, "iterations=0"),
-        ({"machines": 2, "scale": math.nan}, "scale=nan"),
-    ],
-)
-def test_runs_that_cannot_be(run, named):
-    with pytest.raises(InvalidParameterError, match=named):
-        phases(PROFILE, **run)
 
 
 # Profiles from runs.

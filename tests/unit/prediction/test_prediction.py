@@ -79,20 +79,6 @@ def capped(tasks):
     return lambda run: replace(METRICS, slots=4 * run.machines, dominant_stage_tasks=tasks)
 
 
-def seconds_of_tasks(tasks):
-    return 5.0 + 400.0 * np.array(SCALE) / np.minimum(MACHINES, tasks / 4)
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_beyond_the_machines_that_have_tasks_nothing_becomes_faster(method):
-    model = model_with(capped(32), seconds=seconds_of_tasks(32), method=method)
-
-    seconds = predict_seconds(model, machines=[2, 4, 8, 16, 64, 512], scale=1.0)
-
-    np.testing.assert_allclose(seconds, [205, 105, 55, 55, 55, 55], rtol=0.05)
-    np.testing.assert_allclose(seconds[3:], seconds[2], rtol=0.04)
-
-
 @pytest.mark.parametrize("method", METHODS)
 def test_a_cap_that_no_run_has_reached_is_foreseen_and_told(method):
     model = model_with(capped(64), method=method)

@@ -43,16 +43,6 @@ def run(
     return Observation(index=0, machines=machines, scale=scale, seconds=10.0, metrics=metrics)
 
 
-def test_observations_without_metrics_foresee_nothing():
-    bare = [dataclasses.replace(run(m, s, tasks=1, wanted=GB), metrics=None) for m, s in SAMPLES]
-
-    forecast = foresee(bare, machines=64, scale=1.0)
-
-    assert forecast.effective_machines == 64
-    assert (forecast.cache_share, forecast.spills, forecast.warnings) == (None, None, ())
-    assert (forecast.widening, forecast.least_log_spread) == (1.0, 0.0)
-
-
 @pytest.mark.parametrize("fixed", [0.0, 0.3 * GB])
 def test_names_the_machine_count_at_which_the_cache_breaks(fixed: float):
     """12 GB (and a fixed part) at scale 1, 2 GB on each machine: 5 machines are too few, 7 hold it."""
@@ -199,12 +189,3 @@ def test_a_foreseen_spill_is_named_and_widens():
     assert spilling.widening == 1.5
     assert "up to 3.00 GB" in spilling.warnings[0]
     assert "has 500 MB" in spilling.warnings[0]
-
-
-def test_several_changes_widen_together_up_to_a_bound():
-    runs = [run(m, s, tasks=16, wanted=500 * GB * s / 10, execution=round(300e6 * s)) for m, s in SAMPLES]
-
-    forecast = foresee(runs, machines=8, scale=10.0)
-
-    assert len(forecast.warnings) == 3
-    assert forecast.widening == WIDEST

@@ -13,7 +13,6 @@ from airflow_provider_ernest.exceptions import (
     InvalidParameterError,
     TooFewObservationsError,
 )
-from airflow_provider_ernest.prediction.averaging import TermAveraging
 from airflow_provider_ernest.prediction.calibration import LIKELY
 from airflow_provider_ernest.prediction.predict import (
     check_method,
@@ -25,7 +24,7 @@ from airflow_provider_ernest.prediction.predict import (
 )
 from airflow_provider_ernest.prediction.prior import NOISE_SECONDS
 from airflow_provider_ernest.prediction.regression import ErnestRegression
-from airflow_provider_ernest.prediction.terms import DICTIONARY, ERNEST, OPTEX
+from airflow_provider_ernest.prediction.terms import ERNEST, OPTEX
 from airflow_provider_ernest.prediction.training import (
     check_adequacy,
     extend_terms,
@@ -92,20 +91,6 @@ def test_given_terms_are_fitted_by_least_squares(method, weighting):
     assert (model.prior, model.driver_share, model.noise) == (None, 0.0, 0.0)
 
 
-def test_by_default_all_sets_of_terms_are_averaged_over():
-    runs = observations()
-
-    model = train(runs, job="kmeans")
-
-    expected = TermAveraging().fit(**columns_of(runs))
-    assert model.method == "averaging"
-    assert tuple(term.name for term in model.terms) == DICTIONARY
-    assert [term.coefficient for term in model.terms] == pytest.approx(expected.coefficients_.tolist())
-    assert [term.probability for term in model.terms] == pytest.approx(expected.probabilities_.tolist())
-    assert model.noise == pytest.approx(expected.noise_)
-    assert 0 < model.noise < 0.2
-
-
 @pytest.mark.parametrize("method", METHODS)
 def test_the_terms_may_be_chosen(method):
     terms = [*OPTEX, "scale^1.5/machines"]
@@ -124,13 +109,6 @@ def driven_runs(**fields):
     """Runs of a cluster of which the driver has one machine."""
     machines, scale = np.array([2, 3, 5, 9, 17, 2, 9]), np.array([0.1] * 5 + [0.02] * 2)
     return observe(machines=machines, scale=scale, seconds=5.0 + 400.0 * scale / (machines - 1), **fields)
-
-
-def test_a_driver_that_takes_a_machine_is_found_and_stored():
-    model = train(driven_runs(), job="job")
-
-    assert model.driver_share > 0.85
-    assert predict_seconds(model, machines=5) == pytest.approx([105.0], rel=0.05)
 
 
 def test_where_spark_named_its_executors_no_driver_is_among_them():
@@ -196,21 +174,6 @@ def test_too_few_observations(method, enough):
 
 
 # Leave-one-out cross-validation, against doing it by hand.
-
-
-@pytest.mark.parametrize("weighting", ["relative", "absolute"])
-def test_each_observation_is_predicted_from_all_the_others(weighting):
-    runs = observations()
-
-    validation = leave_one_out(lambda: ErnestRegression(weighting=weighting), runs)
-
-    for position, (observation, fold) in enumerate(zip(runs, validation.folds, strict=True)):
-        rest = [*runs[:position], *runs[position + 1 :]]
-        by_hand = ErnestRegression(weighting=weighting).fit(**columns_of(rest))
-        expected = by_hand.predict(machines=observation.machines, scale=observation.scale)[0]
-        assert fold.predicted_seconds == pytest.approx(expected)
-        for field in ("index", "machines", "scale", "seconds"):
-            assert getattr(fold, field) == getattr(observation, field)
 
 
 def test_repetitions_are_left_out_together_and_do_not_predict_each_other():

@@ -5,7 +5,7 @@ import pytest
 
 from airflow_provider_ernest.documents.models import AveragingPrior
 
-from .jobs import PLAIN, fitted, random_job, runs_of
+from .jobs import fitted, random_job, runs_of
 
 
 def log_widths(averaging, **targets):
@@ -55,14 +55,3 @@ def test_intervals_are_honest_at_few_points(rows):
 
     assert coverage(simulations, 0.8) > 0.74
     assert coverage(simulations, 0.95) > 0.91
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_the_interval_grows_with_the_distance_from_the_runs(seed):
-    averaging = fitted(runs_of(PLAIN, noise=0.03, seed=seed))
-
-    machines = [16, 32, 64, 128, 256]
-    widths = log_widths(averaging, machines=machines, scale=0.1)
-    assert np.all(np.diff(widths) > 0)
-    more_data = log_widths(averaging, machines=16, scale=[0.1, 0.5, 2.0, 10.0])
-    assert np.all(np.diff(more_data) > 0)

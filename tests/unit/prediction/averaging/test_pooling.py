@@ -81,14 +81,6 @@ def test_jobs_that_follow_their_terms_leave_less_room_for_deviations():
     assert deviating(pooled_prior(follows)) < deviating(AveragingPrior()) < deviating(pooled_prior(strays))
 
 
-@pytest.mark.parametrize("jobs", [[], [[]], [[], []]])
-def test_without_jobs_the_prior_stays_as_it_is(jobs):
-    prior = AveragingPrior(driver_share=0.3)
-
-    assert pooled_prior(jobs, prior=prior) == prior
-    assert pooled_prior(jobs) == AveragingPrior()
-
-
 def test_what_is_not_asked_stays_as_it_was():
     before = AveragingPrior(driver_share=0.0)
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from airflow_provider_ernest.documents.models import AveragingPrior
 from airflow_provider_ernest.exceptions import FitError, InvalidParameterError, TooFewObservationsError
-from airflow_provider_ernest.prediction.averaging import TermAveraging, wrong_points
-from airflow_provider_ernest.prediction.evidence import points_of
+from airflow_provider_ernest.prediction.averaging import TermAveraging
 from airflow_provider_ernest.prediction.predict import ModelForecast, predict_interval, predict_seconds
 from airflow_provider_ernest.prediction.regression import ErnestRegression
 from airflow_provider_ernest.prediction.terms import DICTIONARY
@@ -39,34 +37,6 @@ def test_exact_runs_predict_ten_times_the_data_on_twice_the_machines(job, driver
     np.testing.assert_allclose(averaging.predict(**targets), expected, rtol=0.06)
     low, high = averaging.interval(**targets, level=0.95)
     assert np.all((low < expected) & (expected < high))
-
-
-def test_workers_are_what_shares_the_work_and_machines_are_what_costs_overhead():
-    job = {"1": 5.0, "scale/machines": 300.0, "machines": 0.08}
-    workers = np.minimum(MACHINES, 5)
-    seconds = 5.0 + 300.0 * SCALE / workers + 0.08 * MACHINES
-    prior = AveragingPrior(driver_share=0.0)
-
-    averaging = TermAveraging(prior=prior).fit(
-        machines=MACHINES, scale=SCALE, seconds=seconds, workers=workers
-    )
-
-    assert averaging.predict(machines=32, scale=1.0, workers=5) == pytest.approx([67.56], rel=0.05)
-    all_work = seconds_of(job, machines=32, scale=1.0)
-    assert averaging.predict(machines=32, scale=1.0) == pytest.approx(all_work, rel=0.15)
-
-
-def test_the_order_of_the_runs_does_not_matter():
-    runs = runs_of(PLAIN, noise=0.1, seed=1)
-    order = np.random.default_rng(1).permutation(len(MACHINES))
-    forward, shuffled = fitted(runs), fitted({name: column[order] for name, column in runs.items()})
-
-    asked = {"machines": [3, 32], "scale": 1.0}
-    np.testing.assert_allclose(shuffled.predict(**asked), forward.predict(**asked), rtol=1e-9)
-    np.testing.assert_allclose(
-        shuffled.interval(**asked, level=0.95), forward.interval(**asked, level=0.95), rtol=1e-9
-    )
-    np.testing.assert_allclose(shuffled.disturbed_, forward.disturbed_[order])
 
 
 @pytest.mark.parametrize("name", ["scale^2/machines", "scale^1.7/machines", "max(scale/machines - 0.01, 0)"])
@@ -221,47 +191,6 @@ def test_which_of_few_runs_is_wrong_cannot_be_told_and_is_not_guessed():
         fitted(runs)
 
     assert "observe it again" in raised.value.remedy
-
-
-def test_what_came_twice_is_not_wrong_however_little_the_terms_say_of_it():
-    columns = {name: np.append(column, column[:1]) for name, column in first(7).items()}
-    columns["seconds"][[0, 7]] = [4100.0, 4200.0]
-    points = points_of(**columns, workers=columns["machines"])
-    assert points.agreeing.sum() == 1
-
-    assert not wrong_points(points, DICTIONARY, AveragingPrior()).any()
-    columns["seconds"][7] = 41.0
-    points = points_of(**columns, workers=columns["machines"])
-    assert wrong_points(points, DICTIONARY, AveragingPrior()).sum() == 1
-
-
-def test_so_many_runs_that_take_now_this_time_and_now_another_are_not_one_wrong_run():
-    columns = {name: np.append(column, [column[0]] * 7) for name, column in first(7).items()}
-    columns["seconds"][[0, *range(7, 14)]] = [3000.0, 5600.0] * 4
-    points = points_of(**columns, workers=columns["machines"])
-    assert not points.agreeing.any()
-
-    assert not wrong_points(points, DICTIONARY, AveragingPrior()).any()
-
-
-@pytest.mark.parametrize(
-    ("seconds", "expected"),
-    [
-        ([100.0] * 5 + [200.0] * 3, 100.0 * 2 ** (3 / 8)),
-        ([200.0, 100.0, 200.0, 100.0], 100.0 * 2**0.5),
-        ([100.0, 100.0, 150.0, 150.0, 225.0, 225.0], 150.0),
-        ([100.0] * 3 + [9000.0], 100.0),
-        ([100.0] * 40 + [9000.0] * 10, 100.0),
-        ([100.0] * 4 + [110.0] * 2, 100.0),
-    ],
-)
-def test_where_no_time_is_typical_it_is_their_mean_on_the_logarithm(seconds, expected):
-    points = points_of(machines=[8.0] * len(seconds), scale=1.0, seconds=seconds)
-
-    assert points.seconds.tolist() == [pytest.approx(expected)]
-    is_divided = expected != 100.0
-    assert points.divided.tolist() == [is_divided]
-    assert points.noise_factors[0] == pytest.approx(len(seconds) ** (-1.0 if is_divided else -0.5))
 
 
 # Inputs whose rows hold more or less than those of the target: as much data need not be as much work.

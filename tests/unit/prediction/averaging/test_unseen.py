@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from airflow_provider_ernest.documents.models import AveragingPrior
-from airflow_provider_ernest.prediction.averaging import TermAveraging, octaves_until
+from airflow_provider_ernest.prediction.averaging import TermAveraging
 from airflow_provider_ernest.prediction.predict import predict_interval
 from airflow_provider_ernest.prediction.training import train
 from tests.examples import observe
@@ -117,12 +117,3 @@ def test_where_the_shape_is_known_no_room_is_left_for_another(told):
     model = train(samples(**told), job="kmeans")
 
     assert model.prior.other_shape == 0
-
-
-def test_changes_come_as_often_as_believed_and_half_of_them_within_what_was_seen():
-    even = (np.arange(1000) + 0.5) / 1000
-    octaves = octaves_until(even, 0.4, seen=2.0)
-
-    assert np.mean(octaves <= 2.25) == pytest.approx(0.2, abs=0.001)
-    assert np.mean(octaves <= 40) == pytest.approx(0.4, abs=0.002)
-    assert (octaves_until(even, 0.0, seen=2.0) > 40).all()
