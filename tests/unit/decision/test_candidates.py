@@ -4,50 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from airflow_provider_ernest.decision.goals import cheapest_that_meets, chosen, fastest, next_faster
-from airflow_provider_ernest.documents.decisions import Alternative, Configuration, Decision
 from airflow_provider_ernest.exceptions import InfeasibleGoalError
 from airflow_provider_ernest.settings.bounds import METHODS
 from airflow_provider_ernest.words import duration
 from tests.choices import choice_of
 from tests.unit.decision.test_deciding import goal_of, model_with, offer
-
-
-def alternative(machines, seconds, cost, *, feasible=True):
-    return Alternative(
-        machines=machines, instance_type="m5.large", seconds=seconds, cost=cost, feasible=feasible
-    )
-
-
-CHEAP_BUT_LATE = alternative(1, 900.0, 0.5, feasible=False)
-CHEAPEST = alternative(4, 300.0, 1.0)
-SURER = alternative(5, 290.0, 1.01)
-FASTER = alternative(8, 200.0, 1.3)
-FASTEST = alternative(16, 150.0, 2.0)
-TOO_DEAR = alternative(32, 140.0, 9.0, feasible=False)
-ALL = (CHEAP_BUT_LATE, CHEAPEST, SURER, FASTER, FASTEST, TOO_DEAR)
-
-
-def test_each_question_of_a_reader_has_its_alternative():
-    decision = Decision(config=Configuration(machines=5, instance_type="m5.large"), goal="best value")
-
-    assert chosen(ALL, decision) is SURER
-    assert cheapest_that_meets([*ALL, replace(CHEAPEST, machines=3, seconds=310.0)]) is CHEAPEST
-    assert fastest(ALL) is FASTEST
-    # 290 s instead of 300 s is no reason to look further.
-    assert next_faster(ALL, than=CHEAPEST) is next_faster(ALL, than=SURER) is FASTER
-    assert next_faster(ALL, than=FASTEST) is None
-
-
-def test_where_nothing_meets_the_goal_only_the_fastest_is_told():
-    none_meets = [replace(each, feasible=False) for each in ALL]
-
-    assert cheapest_that_meets(none_meets) is None
-    assert fastest(none_meets).machines == TOO_DEAR.machines
-    assert next_faster(none_meets, than=none_meets[0]) is None
-    assert chosen(none_meets, None) is None
-    stated = Decision(config=Configuration(machines=3, instance_type="c5.large"), goal="a fallback")
-    assert chosen(none_meets, stated) is None
 
 
 def out_of_reach(offers, goal):

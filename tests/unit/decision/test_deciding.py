@@ -158,23 +158,6 @@ def test_an_unreachable_limit_names_what_comes_nearest(limit, named, best, remed
     assert remedy in caught.value.remedy
 
 
-def test_the_decision_carries_the_models_errors_and_warnings_and_says_where_it_goes_beyond_the_runs():
-    model = model_with(spread=100.0, observed_up_to=2)
-    beyond = choose(model_with(spread=36000.0), goal=goal_of(deadline_seconds=900.0), machines=[16, 64])
-
-    decision = choose(model, goal=goal_of(deadline_seconds=1e4), machines=[1, 2], price_per_hour=0.5)
-
-    assert beyond.config.machines == 64
-    assert beyond.warnings == ("Extrapolated: only 1 to 16 machines were tried",)
-    assert [each.extrapolates for each in beyond.alternatives] == ["", beyond.warnings[0]]
-    assert decision.warnings == model.warnings != ()
-    assert decision.error_percent == model.validation.median_error_percent
-    assert decision.max_error_percent == model.validation.max_error_percent
-    assert (decision.model_id, decision.price_per_hour) == (model.id, 0.5)
-    assert decision.config.instance_type == "r3.xlarge"
-    assert decision.goal == "best value within 2 h 47 min in 50 % of runs"
-
-
 @pytest.mark.parametrize("method", METHODS)
 def test_each_alternative_carries_what_its_run_lies_between_and_with_what_probability(method):
     """A run stays below the upper bound of its 80 % interval with 90 %, above the lower with 90 %."""
@@ -316,26 +299,6 @@ def test_the_boot_of_the_machines_counts_against_the_deadline_and_is_billed():
     assert late.predicted_cost == pytest.approx(6 * 910.0)
 
 
-def test_the_cheapest_of_several_types():
-    """The dearer type is twice as fast for 1.5 times the price: where data counts, it costs less."""
-    slow = model_with(fixed=10.0, spread=3600.0)
-    fast = replace(model_with(fixed=10.0, spread=1800.0), instance_type="c5.xlarge")
-    offers = [offer(slow, machines=[1, 2, 4, 8]), offer(fast, machines=[1, 2, 4], price_per_hour=1.5)]
-
-    decision = choice_of(offers, goal=goal_of(deadline_seconds=1000.0)).required()
-
-    assert (decision.config.machines, decision.config.instance_type) == (2, "c5.xlarge")
-    assert decision.model_id == fast.id
-    assert decision.price_per_hour == 1.5
-    assert [(each.instance_type, each.machines) for each in decision.alternatives] == [
-        *(("r3.xlarge", count) for count in (1, 2, 4, 8)),
-        *(("c5.xlarge", count) for count in (1, 2, 4)),
-    ]
-    front = {(each.instance_type, each.machines) for each in decision.alternatives if each.is_pareto}
-    assert ("c5.xlarge", 4) in front
-    assert not any(name == "r3.xlarge" for name, _ in front)
-
-
 def test_a_type_offered_twice_is_refused():
     model = model_with(spread=3600.0)
 
@@ -371,19 +334,6 @@ def test_of_both_limits_both_are_kept():
     assert kept == set(range(4, 20))
     assert decision.config.machines in kept
     assert decision.goal == "balanced within 16 min 40 s and $5,520.00 in 50 % of runs"
-
-
-@pytest.mark.parametrize("growth", [0.5, 3.0])
-def test_scales_are_of_the_input_as_it_is_now_not_as_it_was_trained_for(growth):
-    model = model_with(fixed=100.0, spread=3600.0)
-    goal = goal_of(deadline_seconds=1000.0)
-
-    of_grown = replace(offer(model, machines=[4]), input_growth=growth)
-    (grown,) = choice_of(of_grown, goal=goal, scale=0.5).alternatives
-    (asked,) = choice_of(offer(model, machines=[4]), goal=goal, scale=0.5 * growth).alternatives
-
-    assert grown == asked
-    assert grown.seconds == pytest.approx(100.0 + 3600.0 * 0.5 * growth / 4)
 
 
 def test_machines_that_cannot_hold_the_data_are_marked():

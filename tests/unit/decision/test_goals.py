@@ -21,7 +21,6 @@ from tests.examples import sizing_goal
             {"deadline_seconds": 60, "budget_dollars": 2, "objective": "fastest"},
             "fastest within 60 s and $2.00 in 80 % of runs",
         ),
-        ({"deadline_seconds": 14 * 86400}, "best value within 336 h in 80 % of runs"),
         (
             {"deadline_seconds": 0.1 + 0.2, "confidence": 0.9999999},
             "best value within 0.3 s in 99.99999 % of runs",
@@ -49,9 +48,7 @@ def test_the_limit_is_the_tighter_of_deadline_and_budget_less_the_boot():
     [
         ({"deadline_seconds": 1.0}, [1, 2, 4]),
         ({"budget_dollars": 1.0}, [4, 2, 1]),
-        ({"deadline_seconds": 1.0, "budget_dollars": 1.0, "objective": "best_value"}, [1, 2, 4]),
         ({"objective": "best_value"}, [1, 2, 4]),
-        ({"objective": "cheapest"}, [1, 2, 4]),
         ({"objective": "fastest"}, [4, 2, 1]),
         ({"objective": "balanced"}, [2, 1, 4]),
     ],
