@@ -175,7 +175,6 @@ def test_numbers_may_come_as_strings_as_jinja_makes_them():
     ("document", "added"),
     [
         (OBSERVATION, {"origin": None}),
-        (DESIGN, {"candidate_ranges": ()}),
         (
             MODEL,
             {
