@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 import socket
 import threading
 from collections.abc import Callable
@@ -220,14 +219,6 @@ def test_machines_without_measurement_go_before_ordinary_ones_and_after_straggle
     culled = choose_culled(machines, keep=3, floor=0.85, smallest=3)
     assert [each.machine.host for each in culled] == ["e", "c", "x", "y"]
     assert culled[2].reason == "not needed: its bandwidth was not measured"
-
-
-def test_the_order_of_the_machines_does_not_matter():
-    machines = [*probed(**FIVE), machine("y"), machine("x")]
-    wanted = choose_culled(machines, keep=3, floor=0.99, smallest=2)
-    for seed in range(5):
-        shuffled = random.Random(seed).sample(machines, len(machines))
-        assert choose_culled(shuffled, keep=3, floor=0.99, smallest=2) == wanted
 
 
 def test_stragglers_that_had_to_stay_are_told_slowest_first():

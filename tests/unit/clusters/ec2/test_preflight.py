@@ -5,7 +5,6 @@ from botocore.stub import Stubber
 
 from airflow_provider_ernest.clusters.ec2.preflight import (
     check_before_launch,
-    describe_instance_types,
     resolve_image,
 )
 from airflow_provider_ernest.clusters.ec2.requests import InstanceType, executor_memory_megabytes
@@ -276,21 +275,6 @@ def test_further_volumes_are_those_of_ebs(bed):
     image = resolve_stubbed(bed, {"BlockDeviceMappings": mappings})
     assert (image.id, image.root_device, image.architecture) == (UNKNOWN_IMAGE, "/dev/xvda", "arm64")
     assert image.volumes == ("/dev/sdb",)
-
-
-def test_all_types_are_asked_for_in_one_request_of_all_pages(bed):
-    described = [
-        {"InstanceType": name, "VCpuInfo": {"DefaultVCpus": 1}, "MemoryInfo": {"SizeInMiB": 1024}}
-        for name in ("a.b", "c.d")
-    ]
-    ec2 = bed.client()
-    with Stubber(ec2) as stubber:
-        first = {"InstanceTypes": described[:1], "NextToken": "more"}
-        stubber.add_response("describe_instance_types", first, {"InstanceTypes": ["a.b", "c.d"]})
-        stubber.add_response("describe_instance_types", {"InstanceTypes": described[1:]})
-        found = describe_instance_types(ec2, ["a.b", "c.d"])
-    assert found["c.d"] == InstanceType(name="c.d", cores=1, memory_megabytes=1024)
-    assert set(found) == {"a.b", "c.d"}
 
 
 @pytest.mark.parametrize("memory_megabytes", [1024, 2048, 16384, 1179648])
