@@ -102,10 +102,7 @@ def test_more_than_there_is_would_wait_for_ever(page, declared, named):
     ("master_url", "problem"),
     [
         ("local[4]", "not a cluster that runs"),
-        ("spark_there", "not a cluster that runs"),
         ("spark://10.0.0.1", "names no port"),
-        ("spark://:7077", "names no port"),
-        ("spark://10.0.0.1:port", "names no port"),
         ("spark://10.0.0.1:7077,10.0.0.2", "names no port"),
         ("k8s://https://10.0.0.9", "names no port"),
     ],

@@ -1,12 +1,11 @@
 """Goals: what is one, how it reads, what it allows a run, and what no alternative beats."""
 
 import math
-import random
 from dataclasses import replace
 
 import pytest
 
-from airflow_provider_ernest.decision.goals import Goal, on_pareto_front
+from airflow_provider_ernest.decision.goals import Goal
 from airflow_provider_ernest.documents.decisions import Alternative
 from airflow_provider_ernest.settings import Billing
 from tests.examples import sizing_goal
@@ -99,13 +98,3 @@ def test_of_the_cheapest_the_faster_one_then_that_with_fewer_machines():
     faster = replace(JUST_SURE, seconds=50.0, machines=32)
     goal = sizing_goal(deadline_seconds=110.0, objective="cheapest")
     assert sorted([more, fewer, faster], key=Goal(goal).preference) == [faster, fewer, more]
-
-
-def beaten(point: tuple[float, float], points: list[tuple[float, float]]) -> bool:
-    return any(other[0] <= point[0] and other[1] <= point[1] and other != point for other in points)
-
-
-def test_it_agrees_with_comparing_all_pairs():
-    numbers = random.Random(3)
-    points = [(float(numbers.randrange(12)), float(numbers.randrange(12))) for _ in range(80)]
-    assert on_pareto_front(points) == [not beaten(point, points) for point in points]

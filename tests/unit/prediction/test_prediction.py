@@ -161,10 +161,8 @@ def test_configurations_that_cannot_be(method, run, named):
     ("machines", "scale", "reason"),
     [
         (2, 1.0, ""),
-        (16, 0.02, ""),
         (8, 2.0, ""),
         (45, 1.0, "Extrapolated: only 2 to 16 machines were tried"),
-        (1, 1.0, "Extrapolated: only 2 to 16 machines were tried"),
         (16, 0.01, "Extrapolated: only 2 % to 10 % of the input was tried"),
         (8, 3.0, "Extrapolated: only 2 % to 10 % of the input was tried"),
         (64, 5.0, "Extrapolated: only 2 to 16 machines and 2 % to 10 % of the input were tried"),

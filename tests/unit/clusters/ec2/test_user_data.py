@@ -505,17 +505,6 @@ def test_a_machine_that_cannot_run_spark_says_why_and_ends_at_once(
     assert_ended(machine, console, f"ernest: {reason}")
 
 
-def test_the_setup_script_runs_first_and_shows_its_output(machine, make_spec):
-    machine.without("java")
-    java = machine.directory / "later"
-    machine.program(java, STUBS["java"])
-    installed = machine.programs / "java"
-    setup = f"echo installing\ncat {java} >{installed}\nchmod 755 {installed}\n"
-    console = machine.boot(master(make_spec(setup_script=setup)))
-    assert "installing" in console.splitlines()
-    assert machine.started
-
-
 def test_a_setup_script_that_is_too_long_is_refused_before_the_launch(make_spec):
     assert len(worker(make_spec()).encode()) < MAX_BYTES / 2
     longest = "ä" * 2000
