@@ -11,16 +11,10 @@ from airflow_provider_ernest.documents.decisions import DecisionRecord, Producti
 from airflow_provider_ernest.exceptions import StoreError
 from airflow_provider_ernest.settings import Billing
 from airflow_provider_ernest.settings.billing import BilledCost
-from airflow_provider_ernest.store.catalogue import (
-    FOLDER,
-    MOST_UNWRITTEN,
-    Catalogue,
-    entry_of,
-    place_of,
-)
+from airflow_provider_ernest.store.catalogue import FOLDER, MOST_UNWRITTEN, Catalogue, entry_of, place_of
 from airflow_provider_ernest.store.store import ModelStore
 from tests import examples
-from tests.examples import model, production_run
+from tests.examples import decision_record, model, production_run
 from tests.unit.store.store_samples import KINDS, LISTED, MADE, age, all_of, save_all, save_elsewhere
 
 
@@ -31,16 +25,8 @@ def listed(root):
 
 def test_what_is_saved_is_listed_oldest_first(root):
     store = ModelStore(root)
-    documents = [
-        examples.model(),
-        examples.model(1, job="sort"),
-        examples.decision_record(),
-        examples.production_run(),
-    ]
-    for document in reversed(documents[:2]):
-        store.save(document)
-    store.save(documents[2])
-    store.save(documents[3])
+    documents = [examples.model(), examples.model(1, job="sort"), decision_record(), production_run()]
+    save_all(store, *reversed(documents[:2]), *documents[2:])
 
     expected = [entry_of(document) for document in documents]
     assert store.catalogue.entries() == listed(root) == expected

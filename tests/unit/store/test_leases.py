@@ -151,6 +151,9 @@ def test_of_two_first_launches_both_take_the_id_of_the_first(tmp_path, monkeypat
 def test_a_storage_that_cannot_tell_who_is_first_needs_a_configured_id(tmp_path):
     with pytest.raises(StoreError, match=r"set \[ernest\] deployment.*cannot exclude other writers"):
         deployment_of_store(UPath(f"memory://{tmp_path}/store"))
+    (tmp_path / "store").write_text("no folder")
+    with pytest.raises(StoreError, match=r"set \[ernest\] deployment"):
+        deployment_of_store(tmp_path / "store")
 
 
 def test_an_id_that_only_this_host_may_know_is_warned_of_once(tmp_path, caplog):
@@ -160,9 +163,3 @@ def test_an_id_that_only_this_host_may_know_is_warned_of_once(tmp_path, caplog):
     (record,) = caplog.records
     assert made in record.getMessage()
     assert "set [ernest] deployment" in record.getMessage()
-
-
-def test_where_no_id_can_be_kept_it_is_said_how_to_need_none(tmp_path):
-    (tmp_path / "store").write_text("no folder")
-    with pytest.raises(StoreError, match=r"set \[ernest\] deployment"):
-        deployment_of_store(tmp_path / "store")

@@ -86,29 +86,13 @@ def test_whatever_fails_in_a_storages_library_is_a_store_error(error, said):
             use()
 
 
-def test_decisions_and_production_runs_are_kept_beside_the_models(root, caplog):
-    store, model = ModelStore(root), a_model()
-    path = store.save(model)
-    folder = path.parent.parent
-    decisions = [decision_record(number) for number in range(4)]
-    runs = [production_run(number) for number in range(4)]
-    for number in (2, 0, 3, 1):
-        decided_at = store.save(decisions[number])
-        recorded_at = store.save(runs[number])
-
-    assert store.newest(DecisionRecord, "pca", "m5.large") == decisions
-    assert store.newest(ProductionRun, "pca", "m5.large") == runs
-    assert store.newest(DecisionRecord, "pca", "m5.large", limit=2) == decisions[-2:]
-    assert store.newest(ProductionRun, "pca", "m5.large", limit=3) == runs[-3:]
-    assert decided_at == folder / "decisions" / f"{decisions[1].id}.json"
-    assert recorded_at == folder / "production" / f"{runs[1].id}.json"
-
-    assert path.name == f"{model.id}.json"
-    assert store.load(Model, "pca", "m5.large", model.id) == model
-    assert store.history("pca", "m5.large") == [model]
-    assert store.latest("pca", "m5.large") == model
-    assert store.latest_of_jobs("m5.large", limit=5) == [model]
-    assert caplog.records == []
+def test_the_newest_decisions_and_production_runs_are_given_oldest_first(root):
+    store = ModelStore(root)
+    for form, made in ((DecisionRecord, decision_record), (ProductionRun, production_run)):
+        for number in (2, 0, 3, 1):
+            store.save(made(number))
+        assert store.newest(form, "pca", "m5.large") == [made(number) for number in range(4)]
+        assert store.newest(form, "pca", "m5.large", limit=2) == [made(2), made(3)]
 
 
 def test_an_empty_store_has_no_models(root):

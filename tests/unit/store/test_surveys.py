@@ -1,13 +1,12 @@
 """Surveys in a store: kept for good, found without a job, moved with the rest."""
 
-import shutil
 from dataclasses import replace
 
 import pytest
 
 from airflow_provider_ernest.exceptions import StoreError
 from airflow_provider_ernest.store.store import ModelStore
-from tests.examples import model, survey
+from tests.examples import survey
 
 
 def test_what_was_saved_is_found_newest_first_and_is_no_job(root):
@@ -38,15 +37,3 @@ def test_a_damaged_one_is_passed_over_and_stays(root, caplog):
     path.write_text(path.read_text()[:100])
     assert store.newest_survey() == whole
     assert (path.exists(), str(path) in caplog.text) == (True, True)
-
-
-def test_a_copy_of_the_folder_is_the_same_store(tmp_path):
-    store = ModelStore(tmp_path / "store")
-    for each in (model(), survey()):
-        store.save(each)
-    entries = store.catalogue.entries()
-    shutil.copytree(store.root, tmp_path / "new", ignore=shutil.ignore_patterns(".catalogue"))
-    into = ModelStore(tmp_path / "new")
-    assert into.load_survey(survey().id) == survey()
-    assert list(into.all_documents()) == [model()]
-    assert into.catalogue.entries() == entries
