@@ -48,9 +48,7 @@ def test_what_the_worker_can_read_is_hashed(tmp_path, caplog):
     ("application", "reason"),
     [
         ("local:///opt/job.py", "only the cluster's machines"),
-        ("local:/opt/job.py", "only the cluster's machines"),
         ("s3://bucket/job.py", r"airflow-provider-ernest[s3]"),
-        ("s3a://bucket/job.py", r"airflow-provider-ernest[s3]"),
         ("memory://code/absent.py", "absent.py"),
         ("unheard-of://job.py", "unheard-of"),
     ],

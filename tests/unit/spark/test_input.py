@@ -116,17 +116,16 @@ def test_first_rows_come_in_order_with_headers_in_so_many_pieces(parts: Path, sa
     assert sample.scale == pytest.approx(0.1, rel=0.05)
 
 
-@pytest.mark.parametrize("scale", [0.2, 1.0])
-def test_the_share_of_first_rows_is_that_of_the_rows(scale: float, tmp_path: Path, sampled):
+def test_the_share_of_first_rows_is_that_of_the_rows(tmp_path: Path, sampled):
     """Headers are a large part of small files, and no part of the work."""
     (tmp_path / "input").mkdir()
     for number in range(10):
         (tmp_path / "input" / f"part-{number}.csv").write_text("column" * 20 + "\n" + "1234\n" * 10)
-    sample = sampled(tmp_path / "input", scale, method="first_rows", header=True, pieces=2)
+    sample = sampled(tmp_path / "input", 0.2, method="first_rows", header=True, pieces=2)
 
     copied = [row for piece in Path(sample.input).iterdir() for row in piece.read_text().splitlines()[1:]]
     assert sample.scale == pytest.approx(len(copied) / 100, abs=0.005)
-    assert len(copied) == pytest.approx(100 * scale, abs=1)
+    assert len(copied) == pytest.approx(20, abs=1)
 
 
 def test_what_has_no_first_rows_is_refused(tmp_path: Path, sampled):
@@ -275,7 +274,6 @@ def test_what_cannot_be_read_is_not_known_and_said_once_without_a_librarys_words
         ("a,b,c\n1,2,3\n4,5,6\n", "csv", 3),
         ("\ufeffname;town\nAnna;Ulm\n", "csv", 2),
         ("a\tb\n1\t2,5\n", "tsv", 2),
-        ("a|b|c\n1|2|3\n", "psv", 3),
         ("only\n1\n2\n", "csv", 1),
         ('id,text\n1,"a, b, c"\n2,"say ""no"", please"\n', "csv", 2),
         ('id,text\n1,"two\nlines, and more"\n2,x\n', "csv", 2),

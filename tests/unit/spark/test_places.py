@@ -62,7 +62,6 @@ def test_a_local_file_is_told_from_another_of_the_same_size_and_time(scheme, tmp
     ("path", "error"),
     [
         ("{tmp}/absent.jar", FileNotFoundError),
-        ("memory://absent.jar", FileNotFoundError),
         ("{tmp}", IsADirectoryError),
         ("unheard-of://job.jar", MissingResourceError),
     ],

@@ -15,11 +15,7 @@ from airflow_provider_ernest.exceptions import (
     MissingResourceError,
     SampleRunError,
 )
-from airflow_provider_ernest.spark.submit import (
-    ErnestSubmitHook,
-    SecretFile,
-    driver_conf,
-)
+from airflow_provider_ernest.spark.submit import ErnestSubmitHook, SecretFile, driver_conf
 
 SECRET = "s3cr3t-of-the-cluster"
 
@@ -101,23 +97,6 @@ def test_a_kill_while_the_process_is_being_started_ends_it(spark_submit, monkeyp
     monkeypatch.setattr(submission, "_build_spark_submit_command", killed_meanwhile)
     with pytest.raises(SampleRunError, match="exit code -15"):
         submission.run("job.py")
-
-
-def test_a_missing_spark_submit_is_told(monkeypatch, tmp_path):
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(MissingResourceError, match=r"no spark-submit on the PATH.*pip install"):
-        hook().run("job.py")
-
-
-def test_a_spark_submit_beside_the_running_python_need_not_be_on_the_path(monkeypatch):
-    monkeypatch.setenv("PATH", "/usr/bin:/bin")
-    monkeypatch.delenv("SPARK_HOME", raising=False)
-
-    program = Path(hook()._build_spark_submit_command("job.py")[0])
-
-    assert program.parts[-3:] == ("pyspark", "bin", "spark-submit")
-    assert os.access(program, os.X_OK)
 
 
 def test_the_users_own_properties_are_carried_over(spark_submit, temporary, tmp_path):
