@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 from airflow_provider_ernest.documents import profiles
@@ -183,36 +183,23 @@ def bare(**changes: Any) -> RunProfile:
 def hostile(text: str) -> RunProfile:
     """A profile with a text wherever an event log, or whoever wrote it, decides what stands."""
     rich = network_bound()
-    return replace(
-        rich,
-        application_id=text,
-        event_log=text,
-        spark=text,
-        category=text,
-        headline=text,
-        bottleneck=text,
-        limits=tuple(replace(limit, resource=text) for limit in rich.limits[:1]),
-        stages=tuple(
-            replace(
-                stage,
-                name=text,
-                bottleneck=text,
-                blocked_seconds={text: 3.0},
-                seconds_without={text: 1.0},
-                ideal_seconds={text: 2.0},
-            )
-            for stage in rich.stages
-        ),
-        stragglers=tuple(
-            replace(straggler, host=text, cause=text, evidence=text) for straggler in rich.stragglers
-        ),
-        straggler_causes=tuple(replace(cause, cause=text) for cause in rich.straggler_causes[:1]),
-        capacity=Capacity(cores=2, source=text),
-        ideal_seconds={text: 2.0},
-        what_ifs=tuple(replace(each, change=text) for each in rich.what_ifs),
-        advice=tuple(replace(each, subject=text, text=text, figure=text) for each in rich.advice),
-        warnings=(text,),
-    )
+    one_each = {name: getattr(rich, name)[:1] for name in ("limits", "straggler_causes", "warnings")}
+    told = replace(rich, **one_each, capacity=Capacity(cores=2, source="measured"))
+    made: RunProfile = _with_text(told, text)
+    return made
+
+
+def _with_text(told: Any, text: str) -> Any:
+    """The same with that text in the place of each other."""
+    if isinstance(told, str):
+        return text if told else ""
+    if isinstance(told, tuple):
+        return tuple(_with_text(each, text) for each in told)
+    if isinstance(told, dict):
+        return dict.fromkeys([text][: len(told)], 2.0)
+    if not is_dataclass(told):
+        return told
+    return replace(told, **{each.name: _with_text(getattr(told, each.name), text) for each in fields(told)})
 
 
 def _limits(*rows: tuple[str, float, float, float, float]) -> tuple[ResourceLimit, ...]:

@@ -11,12 +11,7 @@ import pytest
 from airflow_provider_ernest.prediction.terms import OPTEX
 from benchmarks.accuracy import protocols
 from benchmarks.accuracy.evaluation import evaluate_rounds, summarise
-from benchmarks.accuracy.methods import (
-    ORIGINAL,
-    Bell,
-    LeastSquares,
-    OnlineAmdahl,
-)
+from benchmarks.accuracy.methods import ORIGINAL, Bell, LeastSquares, OnlineAmdahl
 from benchmarks.accuracy.runs import Case, Runs, gather
 from benchmarks.accuracy.traces import bell_traces, contexts
 from tests.unit.benchmarks.c3o_files import write_c3o

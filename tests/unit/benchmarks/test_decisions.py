@@ -12,13 +12,7 @@ from airflow_provider_ernest.settings import Billing
 from benchmarks.decisions import rules
 from benchmarks.decisions.evaluation import decide, summarise
 from benchmarks.decisions.rules import Outlook
-from benchmarks.decisions.situations import (
-    BUDGET,
-    DEADLINE,
-    Option,
-    Situation,
-    questions,
-)
+from benchmarks.decisions.situations import BUDGET, DEADLINE, Option, Situation, questions
 
 SECONDS = {2: 200.0, 4: 110.0, 8: 80.0}
 """Median seconds by machines; at 3.60 $ an hour a machine second is a thousandth of a dollar: 0.40, 0.44 and
