@@ -93,11 +93,3 @@ LOG = Path(__file__).parent / "event_logs" / "shuffle.zstd"
 def plain_log() -> bytes:
     """The same log, not compressed."""
     return b"".join(line + b"\n" for line in open_lines(LOG))
-
-
-@pytest.fixture
-def other_log(plain_log: bytes, tmp_path: Path) -> Path:
-    """A second log of the same run."""
-    file = tmp_path / "app-2"
-    file.write_bytes(plain_log)
-    return file

@@ -16,9 +16,8 @@ def choose(ernest):
     return lambda *argv: Decision.from_dict(json.loads(ernest("choose", *argv, "--format", "json").out))
 
 
-def test_the_best_of_all_types_is_chosen(two_models, choose, ernest):
-    argv = [*two_models, "--machines", "1-12", *PRICES, "--deadline-seconds", "300"]
-    decision = choose(*argv)
+def test_the_best_of_all_types_is_chosen(two_models, choose):
+    decision = choose(*two_models, "--machines", "1-12", *PRICES, "--deadline-seconds", "300")
 
     assert [(each.instance_type, each.machines) for each in decision.alternatives] == [
         (name, count) for name in ("m5.large", "c5.large") for count in range(1, 13)
@@ -30,12 +29,6 @@ def test_the_best_of_all_types_is_chosen(two_models, choose, ernest):
     assert decision.predicted_seconds == pytest.approx(seconds_of(4, 1.0), rel=1e-3)
     assert decision.predicted_cost == pytest.approx(4 * 0.1 / 3600 * seconds_of(4, 1.0), rel=0.01)
 
-    table = ernest("choose", *argv).out
-    assert "goal: best value within 5 min in 80 % of runs" in table
-    (line,) = (line for line in table.splitlines() if "<- chosen" in line)
-    assert line.split()[:2] == ["m5.large", "4"]
-    assert "4 machines of m5.large: " in table
-
 
 @pytest.mark.parametrize(
     ("options", "problem"),
@@ -43,8 +36,6 @@ def test_the_best_of_all_types_is_chosen(two_models, choose, ernest):
         ([], "(--deadline-seconds, --budget-dollars)=(None, None) is no goal"),
         (["--deadline-seconds", "300", "--budget-dollars", "1"], "(300.0, 1.0) is two goals"),
         (["--objective", "nicest"], "--objective='nicest' is unknown"),
-        (["--deadline-seconds", "-1"], "--deadline-seconds=-1.0 is not above 0"),
-        (["--deadline-seconds", "1"], "Fastest: 4 machines"),
         (["--budget-dollars", "1", "--increment-seconds", "0"], "--increment-seconds=0.0 is"),
         (["--budget-dollars", "1", "--expected-runs", "0"], "--expected-runs=0 is not a number of at least"),
     ],
@@ -65,12 +56,8 @@ def test_each_type_needs_its_price(two_models, ernest, prices):
 @pytest.mark.parametrize(
     ("option", "problem"),
     [
-        ("--price-per-hour==1", "is neither dollars nor TYPE=DOLLARS"),
         ("--price-per-hour=m5=x", "is neither dollars nor TYPE=DOLLARS"),
-        *(
-            (f"--confidence={value}", "is not a probability from 0.5 to below 1")
-            for value in ("0.4", "1", "x")
-        ),
+        ("--confidence=1", "is not a probability from 0.5 to below 1"),
     ],
 )
 def test_values_that_cannot_be_read(model_json, misunderstood, option, problem):
@@ -117,35 +104,9 @@ def test_the_training_is_shared_by_the_runs_where_its_cost_is_known(model_json, 
     assert choose(*argv).cost_parts.training == pytest.approx(seconds * 0.001 / 10)
 
 
-def test_a_mix_is_considered_where_it_is_allowed(two_models, choose, ernest):
-    argv = [*two_models, "--price-per-hour", "m5.large=0.08", "--price-per-hour", "c5.large=0.22"]
-    argv += ["--machines", "1-4", "--deadline-seconds", "150"]
-    alone, mixed = choose(*argv), choose(*argv, "--allow-mixed")
-
-    assert not alone.composition
-    assert mixed.predicted_cost < alone.predicted_cost
-    counts = {part.instance_type: part.machines for part in mixed.composition}
-    assert sorted(counts) == ["c5.large", "m5.large"]
-    hourly = counts["m5.large"] * 0.08 + counts["c5.large"] * 0.22
-    assert mixed.predicted_cost == pytest.approx(hourly / 3600 * mixed.predicted_seconds, rel=0.01)
-    name = " + ".join(f"{part.machines} {part.instance_type}" for part in mixed.composition)
-    assert f"\n{name}: " in ernest("choose", *argv, "--allow-mixed").out
-
-
-def test_the_most_probable_where_the_goal_is_out_of_reach(model_json, choose, ernest):
+def test_where_the_goal_is_out_of_reach_one_within_it_is_named(model_json, ernest):
     argv = [model_json, "--machines", "1-12", *ONE_PRICE, "--deadline-seconds", "80"]
     refused = ernest("choose", *argv, code=1)
-    assert "No allowed configuration ends within 80 s" in refused.err
     (possible,) = re.findall(r"Possible: a deadline of ([\d.]+) s \(12 machines of ", refused.err)
-    (nearest,) = (line for line in refused.out.splitlines() if "<- nearest" in line)
-    assert nearest.split()[0] == "12"
     assert "<- chosen" in ernest("choose", *argv[:-1], possible).out
     assert ernest("choose", *argv, "--format", "json", code=1).out == ""
-    said = ernest("choose", *argv, "--most-probable")
-    assert "warning: No allowed configuration ends within 80 s in 80 % of runs" in said.err
-    (line,) = (line for line in said.out.splitlines() if "<- fallback" in line)
-    assert line.split()[0] == "12"
-    assert "below 80 %" in line
-    decision = choose(*argv, "--most-probable")
-    assert decision.fallback_reason.startswith("No allowed configuration ends within 80 s")
-    assert decision.probability == max(each.probability for each in decision.alternatives)

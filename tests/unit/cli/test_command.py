@@ -9,17 +9,6 @@ from airflow_provider_ernest.cli.models import name_of_job
 from airflow_provider_ernest.exceptions import InvalidParameterError
 
 
-def test_a_file_is_overwritten_by_force_only(tmp_path):
-    path = tmp_path / "model.json"
-    write_text(str(path), "first", force=False)
-    with pytest.raises(InvalidParameterError, match=r"exists already.*--force"):
-        write_text(str(path), "second", force=False)
-    assert path.read_text() == "first"
-    write_text(str(path), "second", force=True)
-    assert path.read_text() == "second"
-    assert list(tmp_path.iterdir()) == [path], "no temporary file is left"
-
-
 def test_a_file_that_cannot_be_written_is_named_and_nothing_is_left(tmp_path):
     with pytest.raises(InvalidParameterError, match=r"cannot be written: No such file or directory"):
         write_text(str(tmp_path / "absent" / "model.json"), "text", force=False)

@@ -4,7 +4,7 @@ import pytest
 
 from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.store.store import ModelStore
-from tests.unit.cli.conftest import csv_of_runs, seconds_of
+from tests.unit.cli.conftest import csv_of_runs
 
 
 @pytest.fixture
@@ -22,20 +22,6 @@ def fit(ernest, runs_csv, tmp_path):
 def predict(ernest):
     """The predictions of these options."""
     return lambda *argv: json.loads(ernest("predict", *argv, "--format", "json").out)["predictions"]
-
-
-def test_a_model_on_standard_output_is_alone_there(runs_csv, ernest):
-    said = ernest("fit", runs_csv, "--output", "-")
-    assert Model.from_dict(json.loads(said.out)).job == "runs"
-    assert "scale/machines" in said.err
-    assert "leave-one-out error" in said.err
-
-
-def test_the_originals_method_finds_the_coefficients(fit):
-    found = {term.name: term.coefficient for term in fit("--method", "classic").terms}
-    assert found == pytest.approx(
-        {"1": 12.0, "scale/machines": 900.0, "log(machines)": 2.0, "machines": 0.0}, abs=1e-3
-    )
 
 
 def test_the_options_reach_the_model(fit):
@@ -82,25 +68,6 @@ def test_an_inadequate_model_is_written_and_refused(tmp_path, runs_csv, ernest):
 def test_an_output_that_is_there_is_refused_before_any_work(runs_csv, tmp_path, ernest):
     assert "exists already" in ernest("fit", tmp_path / "absent.csv", "--output", runs_csv, code=1).err
     assert runs_csv.read_text() == csv_of_runs()
-
-
-def test_predictions_come_near_the_job_that_the_runs_are_of(model_json, predict):
-    for row in predict(model_json, "--machines", "8,12", "--scale", "0.5", "--level", "0.95"):
-        assert row["seconds"] == pytest.approx(seconds_of(row["machines"], 0.5), rel=0.1)
-        assert row["low_seconds"] < row["seconds"] < row["high_seconds"]
-        assert sum(row["term_seconds"].values()) == pytest.approx(row["seconds"])
-
-
-def test_the_table_and_the_document_tell_the_same(model_json, predict, ernest):
-    table = ernest("predict", model_json, "--machines", "4,40").out
-    for prediction in predict(model_json, "--machines", "4,40"):
-        assert f"{prediction['machines']:8d} {prediction['seconds']:10,.1f}" in table
-    assert "only 1 to 12 machines were tried" in table
-
-
-def test_runs_are_fitted_at_once_where_a_model_is_asked_for(runs_csv, model_json, ernest):
-    of_runs, of_model = (ernest("predict", each, "--machines", "1-8").out for each in (runs_csv, model_json))
-    assert of_runs == of_model
 
 
 def test_iterations_need_a_model_trained_with_some(tmp_path, runs_csv, predict, ernest):

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_ernest.cli.models import runs_of
-from airflow_provider_ernest.documents.runs import PastRun
 from tests.unit.eventlog.event_log_texts import removed, write
 from tests.unit.history.past_logs import events_of, log_of
 
@@ -78,11 +77,6 @@ def test_fit_and_design_read_the_runs_of_one_job(logs, tmp_path, history, ernest
     bounds = ["--max-machines", "8", "--partitions", "100", "--cores-per-machine", "1"]
     assert "1 of the 8 runs" in ernest("design", *bounds, "--observed", runs, "--job", "etl").err
     assert "--job: etl, report" in ernest("fit", runs, code=1).err
-
-
-def test_all_that_is_known_is_written_as_json(logs, history):
-    runs = [PastRun.from_dict(each) for each in json.loads(history(logs, "--output", "-").out)]
-    assert {run.job for run in runs} == {"etl", "report"}
 
 
 def test_rows_of_a_database_are_not_told_as_bytes(tmp_path, history, ernest):

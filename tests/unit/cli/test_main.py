@@ -72,16 +72,6 @@ def test_a_result_is_shown_or_written_in_the_form_that_is_asked_for(tmp_path, ru
     assert piped.err.endswith(table)
 
 
-def test_errors_name_the_options_and_the_remedy_without_a_traceback(ernest):
-    bounds = ["--max-machines", "8", "--cores-per-machine", "1", "--partitions", "100", "--max-scale", "2"]
-    said = ernest("design", *bounds, code=1)
-    assert said.out == ""
-    assert said.err.splitlines() == [
-        "ernest design: --max-scale=2.0 is more than the whole input.",
-        "Use at most 1.0.",
-    ]
-
-
 def test_names_of_files_and_values_are_left_as_the_user_wrote_them(tmp_path, runs_csv, ernest):
     """They may be spelled as parameters are: only the parameter of an error is told as its option."""
     missing = tmp_path / "price_per_hour" / "expected_runs.csv"

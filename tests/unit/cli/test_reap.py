@@ -106,10 +106,6 @@ def test_living_clusters_are_listed_with_their_owners(run):
     assert "4 running" in forgotten
     assert "2 h ago" in forgotten
     assert f"{IDENTITY.dag_id} forgotten {IDENTITY.run_id}" in forgotten
-
-
-@pytest.mark.usefixtures("clusters")
-def test_living_clusters_as_json(run):
     out, _ = run("clusters", "--region", "us-east-1", "--format", "json")
     assert {cluster["task_id"] for cluster in json.loads(out)["us-east-1"]} == {"forgotten", IDENTITY.task_id}
 

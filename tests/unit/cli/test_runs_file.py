@@ -109,10 +109,6 @@ def test_a_scale_may_be_any(capsys: pytest.CaptureFixture[str]):
     assert capsys.readouterr().err == ""
 
 
-def test_the_runs_of_a_model_can_be_read_again(model_json: Path):
-    assert [(run.machines, run.scale) for run in read_runs(str(model_json)).runs] == RUNS
-
-
 def test_standard_input_is_a_file_too(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"4,0.1,20\n")))
     assert triples(read_runs("-").runs) == [(4, 0.1, 20.0)]

@@ -4,54 +4,19 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from airflow.configuration import expand_env_var
 
 from airflow_provider_ernest.store.store import ModelStore
-from tests.examples import (
-    ago,
-    decision_record,
-    mark,
-    model,
-    production_run,
-    survey,
-)
+from tests.examples import decision_record, model, survey
 from tests.unit.store.store_samples import save_all
-
-TODAY = datetime.now(UTC)
-
-
-def days_ago(days):
-    return ago(days, since=TODAY)
 
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """A job with two models, one of them learned, and what came of it; another whose model is stale."""
-    learned = model(1, base_model_id=model(0).id, learned_from=("run-1",))
-    save_all(
-        ModelStore(tmp_path / "store"),
-        model(0, at=days_ago(30)),
-        replace(learned, at=days_ago(10), observations=2 * learned.observations),
-        decision_record(0, at=days_ago(20)),
-        decision_record(1, at=days_ago(5)),
-        production_run(0, at=days_ago(19)),
-        production_run(3, at=days_ago(2), decision_id="gone", seconds=51.0),
-        model(2, job="sums", at=days_ago(40)),
-        mark(
-            id="k",
-            days=1,
-            cause="data",
-            job="sums",
-            model_id=model(2).id,
-            reason="The input has grown. Train again.",
-        ),
-    )
-    return tmp_path / "store"
+    return save_all(ModelStore(tmp_path / "store"), model(0), decision_record(0)).root
 
 
 @pytest.fixture
@@ -68,20 +33,6 @@ def run(ernest):
 @pytest.fixture
 def rows(run):
     return lambda *argv: json.loads(run("list", *argv, "--format", "json"))["rows"]
-
-
-def test_a_line_for_each_job_and_type(root, run, rows):
-    heading, *lines = run("list", "--store", root).splitlines()
-    assert heading.split("  ")[0] == "job"
-    pca, sums = ([cell.strip() for cell in line.split("  ") if cell.strip()] for line in lines)
-    assert pca == ["pca", "m5.large", "fresh", model(1).id, "10 days", "3 %", "2", "2", "2"]
-    assert sums[2] == "stale (data)"
-
-    pca, sums = rows("--store", root)
-    assert [pca[name] for name in ("id", "models", "decisions", "productions")] == [model(1).id, 2, 2, 2]
-    assert (sums["state"], sums["cause"], sums["marks"]) == ("stale", "data", 1)
-    assert sums["reason"] == "The input has grown. Train again."
-    assert [row["job"] for row in rows("--store", root, "--job", "pca")] == ["pca"]
 
 
 def test_surveys_are_counted(root, run):

@@ -40,6 +40,7 @@ def test_a_dry_run_says_what_would_go_and_removes_nothing(store, prune):
     told = prune("--older-than", "90d", "--dry-run").out
     assert told.startswith("Would remove 2 models, 1 sample run older than 90 days")
     assert f"model {model(0).id} of 'pca' on m5.large" in told
+    assert "--yes=False is needed to remove anything" in prune("--older-than", "90d", code=1).err
     assert count(store) == 14
 
 
@@ -75,11 +76,6 @@ def test_as_json(store, prune):
     assert json.loads(prune("--older-than", "90d", "--yes", "--format", "json").out)["removed"] == {}
 
 
-def test_nothing_is_removed_without_yes(store, prune):
-    assert "--yes=False is needed to remove anything" in prune("--older-than", "90d", code=1).err
-    assert count(store) == 14
-
-
 def test_without_an_age_it_is_the_configured_one(store, monkeypatch, prune):
     monkeypatch.setenv("AIRFLOW__ERNEST__RETENTION_DAYS", "0")
     assert "--older-than=None leaves open what is old" in prune("--yes", code=1).err
@@ -87,20 +83,8 @@ def test_without_an_age_it_is_the_configured_one(store, monkeypatch, prune):
     monkeypatch.setenv("AIRFLOW__ERNEST__RETENTION_MODELS", "6")
     prune("--yes")
     assert count(store) == 12
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "problem"),
-    [
-        ("RETENTION_DAYS", "soon", "retention_days='soon' is not a finite number"),
-        ("RETENTION_DAYS", "nan", "retention_days='nan'"),
-        ("RETENTION_MODELS", "0", "retention_models='0' is not a number of at least 1"),
-    ],
-)
-def test_a_configuration_that_cannot_be_is_named(store, monkeypatch, name, value, problem, prune):
-    monkeypatch.setenv("AIRFLOW__ERNEST__RETENTION_DAYS", "90")
-    monkeypatch.setenv(f"AIRFLOW__ERNEST__{name}", value)
-    assert problem in prune("--yes", code=1).err
+    monkeypatch.setenv("AIRFLOW__ERNEST__RETENTION_MODELS", "0")
+    assert "retention_models='0' is not a number of at least 1" in prune("--yes", code=1).err
 
 
 @pytest.mark.parametrize(
