@@ -42,14 +42,6 @@ def logs(tmp_path: Path) -> Path:
     return folder
 
 
-def test_the_jobs_of_a_folder_are_told_with_what_they_take(ernest, logs):
-    out = ernest("survey", logs, "--price", 0.192, "--processes", 1).out
-    assert out.startswith("2 jobs take $")
-    assert "orders" in out
-    assert "All runs had 4 machines: other sizes are from replay only." in out
-    assert "<script>" in out
-
-
 def test_the_page_and_the_document_are_written(ernest, logs, tmp_path):
     page, document = tmp_path / "survey.html", tmp_path / "survey.json"
     options = ("--processes", 1, "--price", 0.192, "--html", page, "--output", document)
