@@ -91,21 +91,10 @@ def test_the_cheapest_of_all_types_is_chosen_with_what_its_machines_need(context
     assert ti.pushed["fallback_reason"] == ""
 
 
-def test_the_record_names_all_models_and_the_one_that_decided(context, models):
-    choose_operator(models).execute(context)
-
-    (record,) = ModelStore(store_root()).newest(DecisionRecord, "enrich", "c5.xlarge")
-    assert record.model_ids == tuple(one["id"] for one in models)
-    assert record.model_id == record.decision.model_id == models[1]["id"]
-    assert record.instance_type == "c5.xlarge"
-
-
 @pytest.mark.parametrize(
     ("prices", "cheapest"),
     [
-        ({"m5.large": "0.01"}, "m5.large"),
         ('{"m5.large": 0.01, "c5.xlarge": 0.18}', "m5.large"),
-        ({"c5.xlarge": 0.01}, "c5.xlarge"),
         (0.01, "c5.xlarge"),
     ],
 )
@@ -125,22 +114,15 @@ def test_a_type_whose_training_failed_leaves_the_others_and_is_named(context, ti
     assert ti.pushed["fallback_reason"] == ""
 
 
-@pytest.mark.parametrize(
-    ("failure", "told"),
-    [
-        ("", "its cluster did not start"),
-        ("No sample run succeeded.", "No sample run succeeded. Its cluster did not start"),
-    ],
-)
-def test_a_type_whose_cluster_never_was_is_named_too(context, models, failure, told):
+def test_a_type_whose_cluster_never_was_is_named_too(context, models):
     decision = choose_operator(
         [models[0], None],
         cluster=[json.dumps(cluster("m5.large")), "null"],
-        training_failure={"m5.large": "", "c5.xlarge": failure},
+        training_failure={"m5.large": "", "c5.xlarge": "No sample run succeeded."},
     ).execute(context)
 
     (warning,) = (text for text in decision["warnings"] if "c5.xlarge" in text)
-    assert told in warning
+    assert "No sample run succeeded. Its cluster did not start" in warning
     assert "create_cluster" in warning
 
 

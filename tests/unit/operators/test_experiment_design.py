@@ -1,7 +1,6 @@
 import json
 import re
 
-import numpy as np
 import pytest
 from airflow.providers.common.compat.sdk import AirflowFailException, DownstreamTasksSkipped
 from airflow.providers.standard.operators.empty import EmptyOperator
@@ -38,29 +37,6 @@ def design(context, **fields) -> Design:
     return made
 
 
-def test_a_few_runs_within_the_bounds(context):
-    runs = design(context, bounds={"max_runs": 7}).experiments
-
-    assert len(runs) <= 7
-    assert {run.machines for run in runs} <= {1, 2, 3, 4}
-    assert all(run.partitions >= run.machines for run in runs)
-
-
-@pytest.mark.parametrize(
-    ("method", "criterion", "weighting"),
-    [
-        ("averaging", "bayesian I", "relative"),
-        ("relative", "I", "relative"),
-        ("classic", "I", "absolute"),
-    ],
-)
-def test_the_design_suits_the_method(context, method, criterion, weighting):
-    made = design(context, model={"method": method})
-
-    assert (made.criterion, made.weighting) == (criterion, weighting)
-    assert ("scale" in made.terms) == (method == "averaging")
-
-
 COST_OPTIONS = {
     "full_seconds_on_one_machine": 36_000,
     "run_overhead_seconds": "0",
@@ -79,23 +55,11 @@ def test_the_budget_may_be_a_share_of_what_production_costs(context):
     assert doubled.budget == pytest.approx(2 * share.budget), "twice the input, twice the work"
 
 
-MIDDLE_OF_THE_GOAL = np.exp(np.mean(np.log(np.arange(8, 65))))
-
-
-def beside_large(context, deadline=None, *, bounds=(), **fields) -> Design:
-    """The design on four machines that are billed, for production on 8 to 64."""
-    return design(
-        context,
-        bounds={"min_scale": None, **dict(bounds)},
-        goal={**LARGE, "deadline_seconds": deadline},
-        **{"partitions": 5000, "billed_machines": 4, **fields},
-    )
-
-
 def test_what_training_costs_beside_production_is_logged(context, capsys):
-    beside_large(context, 3600)
+    fields = {"bounds": {"min_scale": None}, "partitions": 5000, "billed_machines": 4}
+    design(context, goal={**LARGE, "deadline_seconds": 3600}, **fields)
     said = capsys.readouterr().out
-    beside_large(context)
+    design(context, goal=LARGE, **fields)
 
     assert re.search(r"cost about [34]\.\d % of one production run, with 4 machines billed", said)
     assert "production run" not in capsys.readouterr().out, "nothing says what that is"
@@ -116,11 +80,9 @@ def test_machines_that_no_sample_is_large_enough_for_are_named(context, capsys):
     ("fields", "named"),
     [
         ({"bounds": {"max_machines": "{{ x }}"}}, "max_machines=.* is still a template"),
-        ({"bounds": {"min_machines": 5}}, "min_machines=5"),
         ({"bounds": {"budget": 0.01}}, "budget of 0.01 .* Raise the budget to"),
         ({"model": {"terms": ["scale*"]}}, "scale"),
         ({"bounds": {**PAID, "budget_share": 0.001}}, "budget of .* dollars is not enough"),
-        ({"partitions": 3}, "partitions"),
         ({"path": "/nowhere"}, r"MissingResourceError: .*nowhere.* does not exist"),
         ({"available_machines": 3}, r"max_machines=4 is more than the cluster will have \(3\)"),
     ],
@@ -136,16 +98,6 @@ def past_runs(machines, seconds=lambda count: 20 + 900 / count):
         machines=machines, scale=1.0, seconds=[seconds(count) for count in machines], from_history=True
     )
     return json.dumps({"observations": [run.to_dict() for run in runs], "notes": [], "left_out": {}})
-
-
-def test_past_runs_that_tell_enough_leave_nothing_to_run(context):
-    made = design(
-        context, goal={"min_machines": 4, "max_machines": 16}, history=past_runs([4, 6, 8, 12, 16, 8])
-    )
-
-    assert made.experiments == ()
-    assert made.past_runs == 6
-    assert made.reason.startswith("6 past runs of the job tell enough")
 
 
 def test_past_runs_of_some_sizes_save_sample_runs(context):

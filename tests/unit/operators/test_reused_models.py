@@ -11,7 +11,12 @@ from airflow_provider_ernest.documents.base import new_id
 from airflow_provider_ernest.documents.decisions import DecisionRecord
 from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.hooks.store_location import store_root
-from airflow_provider_ernest.operators.deciding import trained_types, training_cluster, with_stored_models
+from airflow_provider_ernest.operators.deciding import (
+    planned_cluster,
+    trained_types,
+    training_cluster,
+    with_stored_models,
+)
 from airflow_provider_ernest.spark.machines import Bandwidth, Machine
 from airflow_provider_ernest.store.store import ModelStore
 from tests import examples
@@ -86,6 +91,25 @@ def test_a_cluster_that_has_ended_limits_no_local_one_that_comes(stored, context
     local = replace(stored, cluster=training_cluster(replace(HANDLE, kind="local")))
 
     assert choose(local).execute(context)["model_id"] == stored.id
+
+
+@pytest.mark.parametrize("master", [0.1, None])
+def test_a_model_of_past_runs_is_billed_as_the_cluster_that_was_not_started(model, context, ti, master):
+    machine = {"price_per_hour": 0.04, "memory_megabytes_per_machine": 6000, "cores_per_machine": 2}
+    machine |= {"kind": "ec2", "instance_type": "m5.large", "market": "spot", "master_price_per_hour": master}
+    past = replace(Model.from_dict(model), instance_type="m5.large", cluster=planned_cluster(machine))
+    decision = choose(
+        past, model=[past.to_dict()], stored_models="{}", training_failure={"m5.large": ""}
+    ).execute(context)
+
+    assert decision["price_per_hour"] == 0.04
+    assert decision["billing"]["market"] == "spot"
+    unknown = "The cost of the master of m5.large is unknown and not counted."
+    assert (unknown in decision["warnings"], decision["cost_parts"]["master"] == 0) == (
+        not master,
+        not master,
+    )
+    assert ti.pushed["spark_conf"]["spark.executor.memory"] == "6000m"
 
 
 def test_grown_input_is_another_scale(stored, context, ti):
