@@ -33,6 +33,7 @@ EMR = "emr"
 
 _JOB_FLOW_ID = re.compile(r"j-[0-9A-Z]+")
 _S3_FOLDER = re.compile(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[\w!.*'()+=@:/-]*)?")
+_COMPARED = ("BootstrapActions", "Configurations", "SecurityConfiguration")
 
 
 def s3_folder(parameter: str, uri: Any) -> str:
@@ -115,6 +116,12 @@ class EmrJobFlow:
                 "and job_flow are both given, or neither",
                 remedy="Name a job flow that runs, or say how one is started.",
             )
+
+    @property
+    def compared(self) -> dict[str, Any]:
+        """What of the job flow may change how long a run takes, where it is stated here."""
+        stated = self.job_flow if isinstance(self.job_flow, Mapping) else {}
+        return {f"the job flow's {name}": stated[name] for name in _COMPARED if stated.get(name)}
 
 
 _PATH_SWITCHES = {"jars": "--jars", "py_files": "--py-files", "files": "--files", "archives": "--archives"}
