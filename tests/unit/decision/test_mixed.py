@@ -262,6 +262,6 @@ def test_machines_that_cannot_hold_the_data_are_marked():
         for offer in offers_of("m5.large", "c5.large")
     ]
 
-    (mix,) = mixes_of(offers, goal=sizing_goal(deadline_seconds=330.0, confidence=0.5))
+    (mix,) = mixes_of(offers, goal=sizing_goal(deadline_seconds=700.0))
 
     assert "finds room in memory" in mix.memory_shortage
