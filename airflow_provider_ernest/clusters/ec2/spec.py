@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import math
 import re
 from collections.abc import Callable, Mapping
@@ -263,6 +264,24 @@ def _is_tag_text(value: object) -> bool:
     return isinstance(value, str) and tag_value(value) == value and not UNPRINTABLE.search(value)
 
 
+def _check_host(name: str, value: Any) -> None:
+    try:
+        ipaddress.ip_address(value if is_line(value) else "")
+    except ValueError:
+        # What consists of digits and dots only is a mistyped address.
+        is_name = (
+            isinstance(value, str) and _HOST_NAME.fullmatch(value) and not re.fullmatch("[0-9.]+", value)
+        )
+        if not is_name or len(value) > 253:
+            raise InvalidParameterError(
+                name,
+                value,
+                "is neither a host name nor an address",
+                remedy="Write it without scheme and port, or use None to find it.",
+            ) from None
+
+
+_HOST_NAME = re.compile(r"(?!-)[A-Za-z0-9-]{1,63}(?<!-)(?:\.(?!-)[A-Za-z0-9-]{1,63}(?<!-))*\.?")
 _MAX_TAG_KEY = 128
 _MAX_VOLUME_GIGABYTES = 65_536
 
@@ -336,10 +355,5 @@ _CHECKS: Mapping[str, _Check] = {
     "price_per_hour": partial(
         require_positive, unit="dollars", remedy="Give the dollars for one machine and hour."
     ),
-    # Two colons at least are those of IPv6; what follows a single one would be a port.
-    "driver_host": _text(
-        r"(?=.*:.*:)[0-9A-Fa-f:.]{2,45}|(?!-)[A-Za-z0-9-]{1,63}(?<!-)(?:\.(?!-)[A-Za-z0-9-]{1,63}(?<!-))*\.?",
-        "is neither a host name nor an address",
-        "Write it without scheme and port, or use None to find it.",
-    ),
+    "driver_host": _check_host,
 }

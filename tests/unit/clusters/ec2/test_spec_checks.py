@@ -110,7 +110,7 @@ REFUSED = {
     "public_address": [1],
     "network_encryption": ["yes"],
     "price_per_hour": [-0.01, float("nan")],
-    "driver_host": ["http://10.0.0.1", "10.0.0.1:7077", "-x", "a..b", "$(touch x)", ""],
+    "driver_host": ["http://10.0.0.1", "10.0.0.1:7077", "10.0.0.300", "-x", "a..b", "$(touch x)", ""],
 }
 
 
