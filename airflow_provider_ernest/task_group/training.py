@@ -228,7 +228,7 @@ class TrainingBranch:
                 for name in MACHINE_SETTINGS
                 if getattr(cluster, name, None) not in (None, "", False, ())
             }
-            | getattr(cluster, "compared", {}),
+            | (cluster.compared if isinstance(cluster, EmrJobFlow) else {}),
             "training_tasks": list(self.training_tasks),
             "sample_tasks": list(self.sample_tasks),
             "run_cluster_tasks": list(ids_of([self.start, self.create, self.terminate])),
