@@ -7,6 +7,7 @@ import io.fabric8.kubernetes.api.model.HasMetadata;
 import io.fabric8.kubernetes.api.model.KeyToPath;
 import io.fabric8.kubernetes.api.model.NodeBuilder;
 import io.fabric8.kubernetes.api.model.Pod;
+import io.fabric8.kubernetes.api.model.PodBuilder;
 import io.fabric8.kubernetes.api.model.PodStatus;
 import io.fabric8.kubernetes.api.model.PodStatusBuilder;
 import io.fabric8.kubernetes.api.model.Quantity;
@@ -14,6 +15,7 @@ import io.fabric8.kubernetes.api.model.Service;
 import io.fabric8.kubernetes.api.model.Volume;
 import io.fabric8.kubernetes.api.model.VolumeMount;
 import io.fabric8.kubernetes.client.KubernetesClient;
+import io.fabric8.kubernetes.client.dsl.PodResource;
 import io.fabric8.kubernetes.client.server.mock.KubernetesMixedDispatcher;
 import io.fabric8.kubernetes.client.server.mock.KubernetesMockServer;
 import io.fabric8.kubernetes.client.utils.Serialization;
@@ -29,6 +31,7 @@ import io.fabric8.mockwebserver.http.MockResponse;
 import io.fabric8.mockwebserver.http.RecordedRequest;
 import java.io.File;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.math.BigDecimal;
 import java.net.InetAddress;
 import java.nio.charset.StandardCharsets;
@@ -47,7 +50,10 @@ import java.util.Objects;
 import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
+import java.util.logging.Level;
+import java.util.logging.Logger;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -59,7 +65,8 @@ import java.util.stream.Collectors;
  * <p>Arguments: DIRECTORY NODES CPU_OF_A_NODE MEMORY_OF_A_NODE ENTRYPOINT. Prints the API's port, and ends with all
  * pods when its standard input does, that is, with the process that started it.
  */
-public final class Kubernetes {
+public final class KubernetesTestbed {
+  private static final Logger LOGGER = Logger.getLogger("io.fabric8.mockwebserver");
   private static final long POLL_MILLISECONDS = 200;
   /** Kubernetes gives a pod 30 s unless its specification says otherwise; Spark's executors need one or two. */
   private static final long GRACE_SECONDS = 5;
@@ -116,6 +123,7 @@ public final class Kubernetes {
     final Pod pod;
     final String node;
     final String address;
+    final String startedAt = Instant.now().toString();
     Process process;
     boolean ended;
 
@@ -134,33 +142,34 @@ public final class Kubernetes {
   private final Map<String, Placed> placed = new ConcurrentHashMap<>();
   private int addressesGiven = 0;
 
-  private Kubernetes(KubernetesClient client, Path directory, String entrypoint) {
+  private KubernetesTestbed(KubernetesClient client, Path directory, String entrypoint) {
     this.client = client;
     this.directory = directory;
     this.entrypoint = entrypoint;
   }
 
   public static void main(String[] arguments) throws Exception {
+    LOGGER.setLevel(Level.WARNING);
     Map<ServerRequest, Queue<ServerResponse>> answers = new HashMap<>();
     KubernetesMockServer server =
         new KubernetesMockServer(
             new Context(), new MockWebServer(), answers, new Api(new KubernetesMixedDispatcher(answers)), false);
     server.init(InetAddress.getByName("127.0.0.1"), 0);
-    Kubernetes kubernetes =
-        new Kubernetes(server.createClient(), Path.of(arguments[0]).toAbsolutePath(), arguments[4]);
+    KubernetesTestbed testbed =
+        new KubernetesTestbed(server.createClient(), Path.of(arguments[0]).toAbsolutePath(), arguments[4]);
     for (int number = 1; number <= Integer.parseInt(arguments[1]); number++) {
-      kubernetes.addNode("node-" + number, arguments[2], arguments[3]);
+      testbed.addNode("node-" + number, arguments[2], arguments[3]);
     }
-    kubernetes.writeHosts(List.of());
-    Runtime.getRuntime().addShutdownHook(new Thread(kubernetes::endAll));
-    Thread parent = new Thread(Kubernetes::exitWithParent);
+    testbed.writeHosts(List.of());
+    Runtime.getRuntime().addShutdownHook(new Thread(testbed::endAll));
+    Thread parent = new Thread(KubernetesTestbed::exitWithParent);
     parent.setDaemon(true);
     parent.start();
     System.out.println(server.getPort());
     // Always in this thread: the kernel ends the pods (PDEATHSIG) when the thread that started them ends.
     while (true) {
       try {
-        kubernetes.reconcile();
+        testbed.reconcile();
       } catch (RuntimeException error) {
         error.printStackTrace(); // the next round tries again, as a controller does
       }
@@ -276,7 +285,7 @@ public final class Kubernetes {
   private void setUnschedulable(Pod pod, List<String> reasons) {
     String message =
         "0/" + capacities.size() + " nodes are available: "
-            + new java.util.TreeMap<>(reasons.stream().collect(Collectors.groupingBy(r -> r, Collectors.counting())))
+            + new TreeMap<>(reasons.stream().collect(Collectors.groupingBy(r -> r, Collectors.counting())))
                 .entrySet().stream()
                     .map(entry -> entry.getValue() + " " + entry.getKey())
                     .collect(Collectors.joining(", "))
@@ -329,6 +338,8 @@ public final class Kubernetes {
     String address = "127.0.3." + (1 + addressesGiven++ % 254);
     Placed started = new Placed(pod, node, address);
     Container container = pod.getSpec().getContainers().get(0);
+    resource(pod).edit(current -> new PodBuilder(current).editSpec().withNodeName(node).endSpec().build());
+    placed.put(pod.getMetadata().getUid(), started);
     try {
       Path folder = directory.resolve("pods").resolve(pod.getMetadata().getName());
       Map<String, Path> mounts = mount(pod, container, folder, configMaps);
@@ -344,7 +355,6 @@ public final class Kubernetes {
       }
       String options = environment.getOrDefault("JDK_JAVA_OPTIONS", "");
       environment.put("JDK_JAVA_OPTIONS", options + " -Djdk.net.hosts.file=" + hosts());
-      environment.put("SPARK_LOCAL_IP", address);
       builder.directory(Files.createDirectories(folder.resolve("work")).toFile());
       builder.redirectInput(new File("/dev/null"));
       builder.redirectErrorStream(true);
@@ -354,10 +364,8 @@ public final class Kubernetes {
       error.printStackTrace();
       started.ended = true;
       setStatus(pod, status(started, "Failed", container, 128, error.toString()));
-      placed.put(pod.getMetadata().getUid(), started);
       return;
     }
-    placed.put(pod.getMetadata().getUid(), started);
     setStatus(pod, status(started, "Running", container, null, null));
   }
 
@@ -369,6 +377,10 @@ public final class Kubernetes {
     Map<String, Path> mounts = new HashMap<>();
     for (VolumeMount mount : container.getVolumeMounts()) {
       Volume volume = volumes.get(mount.getName());
+      if (volume.getHostPath() != null) {
+        mounts.put(mount.getMountPath(), Path.of(volume.getHostPath().getPath()));
+        continue;
+      }
       Path there = Files.createDirectories(folder.resolve("volumes").resolve(mount.getName()));
       mounts.put(mount.getMountPath(), there);
       if (volume.getConfigMap() != null) {
@@ -384,7 +396,7 @@ public final class Kubernetes {
           Files.writeString(file, data.get(item.getKey()));
         }
       } else if (volume.getEmptyDir() == null) {
-        throw new IllegalArgumentException("the stand-in mounts config maps and empty folders only: " + volume);
+        throw new IllegalArgumentException("volumes here are config maps, empty folders or the host's: " + volume);
       }
     }
     return mounts;
@@ -432,17 +444,17 @@ public final class Kubernetes {
             .withRestartCount(0)
             .withReady(exitCode == null)
             .withStarted(exitCode == null);
-    String now = Instant.now().toString();
     if (exitCode == null) {
-      state.withNewState().withNewRunning().withStartedAt(now).endRunning().endState();
+      state.withNewState().withNewRunning().withStartedAt(one.startedAt).endRunning().endState();
     } else {
       state
           .withNewState()
           .withNewTerminated()
+          .withStartedAt(one.startedAt)
+          .withFinishedAt(Instant.now().toString())
           .withExitCode(exitCode)
           .withReason(exitCode == 0 ? "Completed" : "Error")
           .withMessage(message)
-          .withFinishedAt(now)
           .endTerminated()
           .endState();
     }
@@ -450,7 +462,7 @@ public final class Kubernetes {
         .withPhase(phase)
         .withPodIP(one.address)
         .withHostIP(one.address)
-        .withStartTime(now)
+        .withStartTime(one.startedAt)
         .addNewCondition()
         .withType("PodScheduled")
         .withStatus("True")
@@ -464,23 +476,11 @@ public final class Kubernetes {
   }
 
   private void setStatus(Pod pod, PodStatus status) {
-    var found =
-        client.pods().inNamespace(pod.getMetadata().getNamespace()).withName(pod.getMetadata().getName());
-    if (found.get() != null) {
-      found.editStatus(
-          current -> {
-            current.setStatus(status);
-            return current;
-          });
-      Placed one = placed.get(pod.getMetadata().getUid());
-      if (one != null) {
-        found.edit(
-            current -> {
-              current.getSpec().setNodeName(one.node);
-              return current;
-            });
-      }
-    }
+    resource(pod).editStatus(current -> new PodBuilder(current).withStatus(status).build());
+  }
+
+  private PodResource resource(Pod pod) {
+    return client.pods().inNamespace(pod.getMetadata().getNamespace()).withName(pod.getMetadata().getName());
   }
 
   private Path hosts() {
@@ -507,7 +507,7 @@ public final class Kubernetes {
       Files.write(next, lines);
       Files.move(next, hosts(), StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
     } catch (IOException error) {
-      throw new java.io.UncheckedIOException(error);
+      throw new UncheckedIOException(error);
     }
   }
 
