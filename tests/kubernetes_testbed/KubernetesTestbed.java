@@ -71,8 +71,13 @@ public final class KubernetesTestbed {
   /** Kubernetes gives a pod 30 s unless its specification says otherwise; Spark's executors need one or two. */
   private static final long GRACE_SECONDS = 5;
 
-  /** What Spark wants of the API and the mock server lacks: server-side apply, and new pods that are Pending. */
+  /**
+   * What Spark wants of the API and the mock server lacks: server-side apply, new pods that are Pending, and deleted
+   * ones that stay, marked as deleted, until their process has ended.
+   */
   private static final class Api extends Dispatcher {
+    /** The mock server keeps what has a finalizer until that is removed. */
+    private static final String FINALIZER = "ernest.tests/kubelet";
     private static final String APPLY = "application/apply-patch";
     private final Dispatcher server;
 
@@ -102,6 +107,7 @@ public final class KubernetesTestbed {
     private MockResponse create(String path, GenericKubernetesResource object) {
       if (object.getKind().equals("Pod")) {
         object.setAdditionalProperty("status", Map.of("phase", "Pending"));
+        object.getMetadata().setFinalizers(List.of(FINALIZER));
       }
       return send(HttpMethod.POST, path, Serialization.asJson(object));
     }
@@ -221,19 +227,26 @@ public final class KubernetesTestbed {
     Set<String> uids = pods.stream().map(pod -> pod.getMetadata().getUid()).collect(Collectors.toSet());
 
     collectGarbage(owned, uids);
-    for (Map.Entry<String, Placed> entry : placed.entrySet()) {
-      if (!uids.contains(entry.getKey())) {
-        end(List.of(entry.getValue()));
-        placed.remove(entry.getKey());
-      } else {
-        noteEnd(entry.getValue());
-      }
-    }
+    endDeleted(pods);
+    placed.values().forEach(this::noteEnd);
     writeHosts(services);
     pods.stream()
-        .filter(pod -> !placed.containsKey(pod.getMetadata().getUid()))
+        .filter(pod -> !placed.containsKey(pod.getMetadata().getUid()) && !pod.isMarkedForDeletion())
         .sorted(Comparator.comparing(pod -> Long.parseLong(pod.getMetadata().getResourceVersion())))
         .forEach(pod -> schedule(pod, configMaps));
+  }
+
+  /** As a kubelet does: end the process, say how it ended, and let the API forget the pod. */
+  private void endDeleted(List<Pod> pods) throws InterruptedException {
+    List<Pod> deleted = pods.stream().filter(Pod::isMarkedForDeletion).toList();
+    List<Placed> ending =
+        deleted.stream().map(pod -> placed.get(pod.getMetadata().getUid())).filter(Objects::nonNull).toList();
+    end(ending);
+    ending.forEach(this::noteEnd);
+    for (Pod pod : deleted) {
+      resource(pod).edit(current -> new PodBuilder(current).editMetadata().withFinalizers().endMetadata().build());
+      placed.remove(pod.getMetadata().getUid());
+    }
   }
 
   /** Delete what only pods own that are gone. */
@@ -427,7 +440,7 @@ public final class KubernetesTestbed {
   }
 
   private void noteEnd(Placed one) {
-    if (one.ended || one.process.isAlive()) {
+    if (one.ended || one.process == null || one.process.isAlive()) {
       return;
     }
     one.ended = true;

@@ -24,13 +24,6 @@ _SHORT_LIVES = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """Java's options for processes that live for a minute."""
 
 
-def what_is_missing() -> str | None:
-    """Why it cannot be started here; None where it can."""
-    if (BUILD / "classes" / "KubernetesTestbed.class").is_file():
-        return None
-    return f"{BUILD} is missing: `.ci/ensure_testbed kubernetes` makes it with Maven, or says why it cannot"
-
-
 @dataclass(frozen=True, kw_only=True)
 class Pod:
     """What the API says of a pod.
@@ -83,6 +76,13 @@ class KubernetesTestbed:
         self._cores = cores_per_node
         self._memory = memory_megabytes_per_node
         self._process: subprocess.Popen[str] | None = None
+
+    @staticmethod
+    def missing() -> str | None:
+        """Why it cannot be started here; None where it can."""
+        if (BUILD / "classes" / "KubernetesTestbed.class").is_file():
+            return None
+        return f"{BUILD} is missing: `.ci/ensure_testbed kubernetes` makes it with Maven, or says why it cannot"
 
     def __enter__(self) -> Self:
         self.start()

@@ -1,0 +1,182 @@
+"""Applications of Spark on a stand-in for Kubernetes (see `tests.kubernetes_testbed`), and what is known of them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from airflow_provider_ernest.eventlog.run_facts import read_run
+from airflow_provider_ernest.eventlog.tables import EventLog
+from airflow_provider_ernest.processes import die_with_parent
+from airflow_provider_ernest.spark.installation import find_spark_home
+from tests.integration.conftest import processes_mentioning, wait_until
+from tests.kubernetes_testbed import KubernetesTestbed
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
+
+APPLICATION = Path(__file__).parent / "jobs" / "count_lines.py"
+
+
+class KubernetesRun:
+    """A run of ``jobs/count_lines.py``, started at once.
+
+    Args:
+        kubernetes: where.
+        deploy_mode: client or cluster.
+        conf: Spark properties.
+        arguments: the application's.
+    """
+
+    def __init__(
+        self, kubernetes: KubernetesTestbed, *arguments: str, deploy_mode: str, conf: Mapping[str, str]
+    ) -> None:
+        self._kubernetes = kubernetes
+        self._logs_before = set(kubernetes.event_logs.iterdir())
+        self._output = kubernetes.directory / f"submit-{len(self._logs_before)}.txt"
+        is_cluster = deploy_mode == "cluster"
+        properties = {
+            "spark.executor.cores": "1",
+            "spark.executor.memory": "512m",
+            "spark.driver.memory": "512m",
+            "spark.locality.wait": "0s",
+            **conf,
+        }
+        with self._output.open("w") as output:
+            self.process = subprocess.Popen(
+                [
+                    str(find_spark_home() / "bin" / "spark-submit"),
+                    *("--master", kubernetes.master_url, "--deploy-mode", deploy_mode, "--name", "count"),
+                    *(word for name, value in properties.items() for word in ("--conf", f"{name}={value}")),
+                    f"local://{APPLICATION}" if is_cluster else str(APPLICATION),
+                    *arguments,
+                ],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env=os.environ | kubernetes.environment(),
+                preexec_fn=die_with_parent(),
+            )
+
+    @property
+    def output(self) -> str:
+        """What spark-submit has written."""
+        return self._output.read_text()
+
+    def wait_for_executors(self, number: int) -> None:
+        """Wait until so many run."""
+
+        def are_there() -> bool:
+            assert self.process.poll() is None, self.output[-3000:]
+            running = [pod for pod in self._kubernetes.pods("executor") if pod.phase == "Running"]
+            return len(running) == number
+
+        wait_until(are_there, seconds=60, what=f"{number} executors that run")
+
+    def wait(self) -> int:
+        """Wait for the end of spark-submit; returns its exit code."""
+        wait_until(lambda: self.process.poll() is not None, seconds=120, what="the end of spark-submit")
+        return self.process.returncode
+
+    def log(self) -> EventLog:
+        """Its event log."""
+        (path,) = set(self._kubernetes.event_logs.iterdir()) - self._logs_before
+        return read_run(path)
+
+
+@pytest.fixture(autouse=True)
+def _leave_no_pods(kubernetes):
+    yield
+    for pod in kubernetes.pods():
+        kubernetes.delete_pod(pod.name)
+    wait_until(lambda: not processes_mentioning("pods/count-"), seconds=10, what="the end of all pods")
+
+
+def test_in_client_mode_the_executors_are_pods(kubernetes, input_files):
+    run = KubernetesRun(
+        kubernetes, str(input_files), deploy_mode="client", conf={"spark.executor.instances": "2"}
+    )
+    run.wait_for_executors(2)
+    pods = kubernetes.pods()
+    # A heap of 512 MiB and at least 384 MiB beside it.
+    assert [pod.requests for pod in pods] == [{"cpu": "1", "memory": "896Mi"}] * 2
+    assert len({pod.node for pod in pods}) == 2
+
+    assert run.wait() == 0, run.output
+    assert "lines: 2400" in run.output
+    assert not kubernetes.pods(), "Spark deletes its executors"
+    log = run.log()
+    assert log.application_id == pods[0].application_id
+    assert [executor.cores for executor in log.executors] == [1, 1]
+    # An executor is known by its pod's address: nothing tells which of them share a node.
+    assert {executor.host for executor in log.executors} == {pod.address for pod in pods}
+    assert not log.lost
+
+
+def test_in_cluster_mode_executors_without_room_stay_pending(kubernetes, input_files):
+    run = KubernetesRun(
+        kubernetes,
+        str(input_files),
+        deploy_mode="cluster",
+        conf={
+            "spark.executor.instances": "2",
+            "spark.executor.cores": "2",
+            # Else Spark waits 30 s for the second.
+            "spark.scheduler.maxRegisteredResourcesWaitingTime": "1s",
+        },
+    )
+    run.wait_for_executors(1)
+    (driver,) = kubernetes.pods("driver")
+    pending = wait_until(
+        lambda: [pod for pod in kubernetes.pods("executor") if pod.message],
+        seconds=30,
+        what="an executor that has no room",
+    )
+    # One core of a node is the driver's, two of the other are the first executor's.
+    assert [(pod.phase, pod.node) for pod in pending] == [("Pending", "")]
+    assert pending[0].message == "0/2 nodes are available: 2 Insufficient cpu."
+
+    assert run.wait() == 0, run.output
+    assert [(pod.phase, pod.exit_code) for pod in kubernetes.pods()] == [("Succeeded", 0)]
+    assert "lines: 2400" in kubernetes.log(driver.name)
+    assert [executor.cores for executor in run.log().executors] == [2]
+
+
+def test_an_executor_whose_pod_is_deleted_is_lost_and_replaced(kubernetes, input_files):
+    run = KubernetesRun(
+        kubernetes,
+        *(str(input_files / "part-0000[0-3]*"), "--hold-task-seconds", "4"),
+        deploy_mode="client",
+        conf={"spark.executor.instances": "2"},
+    )
+    run.wait_for_executors(2)
+    deleted = kubernetes.pods("executor")[0]
+    wait_until(lambda: "Starting task 1.0" in run.output, seconds=60, what="tasks on both executors")
+    kubernetes.delete_pod(deleted.name)
+
+    assert run.wait() == 0, run.output
+    log = run.log()
+    (lost,) = log.lost
+    assert lost.host == deleted.address
+    assert "deleted by a user or the framework" in lost.removed_because
+    assert len(log.executors) == 3
+
+
+def test_a_driver_whose_pod_is_deleted_leaves_nothing(kubernetes, input_files):
+    run = KubernetesRun(
+        kubernetes,
+        *(str(input_files), "--hold-task-seconds", "60"),
+        deploy_mode="cluster",
+        conf={"spark.executor.instances": "2"},
+    )
+    run.wait_for_executors(2)
+    (driver,) = kubernetes.pods("driver")
+    kubernetes.delete_pod(driver.name)
+
+    wait_until(lambda: not kubernetes.pods(), seconds=10, what="the end of the executors, which it owns")
+    assert not kubernetes.get("api/v1/services")["items"]
+    wait_until(lambda: not processes_mentioning("pods/count-"), seconds=10, what="the end of their processes")
+    run.wait()
