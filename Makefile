@@ -23,7 +23,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export PATH := $(abspath $(BIN)):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help install java network-tools browser demo demo-ec2 test check documentation pictures screenshots unit integration format benchmarks release floor matrix constraints clean
+.PHONY: help install java network-tools browser testbeds demo demo-ec2 test check documentation pictures screenshots unit integration format benchmarks release floor matrix constraints clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -49,6 +49,9 @@ network-tools:
 browser:
 	@.ci/ensure_browser
 	@.ci/ensure_axe
+
+testbeds: java
+	@.ci/ensure_testbed kubernetes
 
 demo: $(VENV)/.demo java ## the whole loop: real Airflow, real Spark, a decision (DEMO_EXIT=1 stops at the end)
 	@$(BIN)/python -m benchmarks.demo $(if $(filter 1,$(DEMO_EXIT)),--exit)
@@ -83,7 +86,7 @@ $(SPARK_CLASSES): $(VENV)/.installed | java
 	@mkdir -p build && $(BIN)/python -m tests.integration.spark_classes $@ >build/spark_classes.log 2>&1
 
 integration: export JDK_JAVA_OPTIONS := $(FOR_SHORT_LIVES) -XX:SharedArchiveFile=$(SPARK_CLASSES) -Xlog:disable -Xlog:all=error:stderr
-integration: install java network-tools browser $(SPARK_CLASSES) ## tests with a real Spark cluster, a real Airflow, a real browser
+integration: install java network-tools browser testbeds $(SPARK_CLASSES) ## tests with a real Spark cluster, a real Airflow, a real browser
 	$(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=loadfile --no-loadscope-reorder \
 		--durations=10 -m "not alone" $(INTEGRATION_TESTS) \
 		|| $(AGAIN) -m "not alone" $(INTEGRATION_TESTS)

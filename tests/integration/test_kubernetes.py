@@ -1,12 +1,15 @@
-"""Applications of Spark on a stand-in for Kubernetes (see `tests.kubernetes_testbed`), and what is known of them."""
+"""Spark on a stand-in for Kubernetes (see `tests.kubernetes_testbed`), and what its event logs tell."""
 
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+import psutil
 import pytest
 
 from airflow_provider_ernest.eventlog.run_facts import read_run
@@ -107,7 +110,9 @@ def test_in_client_mode_the_executors_are_pods(kubernetes, input_files):
 
     assert run.wait() == 0, run.output
     assert "lines: 2400" in run.output
-    assert not kubernetes.pods(), "Spark deletes its executors"
+    wait_until(
+        lambda: not kubernetes.pods(), seconds=10, what="the end of the executors, which Spark deletes"
+    )
     log = run.log()
     assert log.application_id == pods[0].application_id
     assert [executor.cores for executor in log.executors] == [1, 1]
@@ -140,7 +145,14 @@ def test_in_cluster_mode_executors_without_room_stay_pending(kubernetes, input_f
     assert pending[0].message == "0/2 nodes are available: 2 Insufficient cpu."
 
     assert run.wait() == 0, run.output
-    assert [(pod.phase, pod.exit_code) for pod in kubernetes.pods()] == [("Succeeded", 0)]
+    wait_until(
+        lambda: (
+            [(pod.name, pod.phase, pod.exit_code) for pod in kubernetes.pods()]
+            == [(driver.name, "Succeeded", 0)]
+        ),
+        seconds=10,
+        what="the end of the executors, the waiting one too",
+    )
     assert "lines: 2400" in kubernetes.log(driver.name)
     assert [executor.cores for executor in run.log().executors] == [2]
 
@@ -177,6 +189,45 @@ def test_a_driver_whose_pod_is_deleted_leaves_nothing(kubernetes, input_files):
     kubernetes.delete_pod(driver.name)
 
     wait_until(lambda: not kubernetes.pods(), seconds=10, what="the end of the executors, which it owns")
-    assert not kubernetes.get("api/v1/services")["items"]
+    assert not kubernetes.request("api/v1/services")["items"]
     wait_until(lambda: not processes_mentioning("pods/count-"), seconds=10, what="the end of their processes")
     run.wait()
+
+
+HOLD_A_POD = """
+import sys, time
+from pathlib import Path
+from tests.kubernetes_testbed import KubernetesTestbed
+
+with KubernetesTestbed(Path(sys.argv[1])) as kubernetes:
+    container = {"name": "sleeping", "image": "any", "args": ["sleep", "600"]}
+    pod = {"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "one"}}
+    pod["spec"] = {"containers": [container]}
+    kubernetes.request("api/v1/namespaces/default/pods", method="POST", body=pod)
+    while kubernetes.pods()[0].phase != "Running":
+        time.sleep(0.1)
+    print(kubernetes.process_id, flush=True)
+    time.sleep(600)
+"""
+
+
+def is_alive(process: psutil.Process) -> bool:
+    return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+
+
+@pytest.mark.usefixtures("kubernetes")
+@pytest.mark.parametrize("killed", ["its owner", "itself"])
+def test_when_it_is_killed_its_pods_end(tmp_path, killed):
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLD_A_POD, str(tmp_path / "killed")], stdout=subprocess.PIPE, text=True
+    ) as owner:
+        assert owner.stdout
+        stand_in = psutil.Process(int(owner.stdout.readline()))
+        (pod,) = stand_in.children()
+        assert pod.cmdline() == ["sleep", "600"]
+
+        (owner if killed == "its owner" else stand_in).send_signal(signal.SIGKILL)
+        wait_until(
+            lambda: not (is_alive(pod) or is_alive(stand_in)), seconds=10, what="the end of both processes"
+        )
+        owner.kill()

@@ -49,8 +49,8 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Queue;
 import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.TreeMap;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.logging.Level;
 import java.util.logging.Logger;
@@ -502,7 +502,7 @@ public final class KubernetesTestbed {
 
   /** The DNS of the cluster: the names of headless services stand for the addresses of their pods. */
   private void writeHosts(List<Service> services) {
-    List<String> lines = new ArrayList<>(List.of("127.0.0.1 localhost", "127.0.0.1 kubernetes.default.svc"));
+    List<String> lines = new ArrayList<>(List.of("127.0.0.1 localhost"));
     for (Service service : services) {
       Map<String, String> selector =
           Objects.requireNonNullElse(service.getSpec().getSelector(), Collections.emptyMap());

@@ -64,7 +64,12 @@ class KubernetesTestbed:
     """
 
     def __init__(
-        self, directory: Path, *, nodes: int = 2, cores_per_node: int = 2, memory_megabytes_per_node: int = 3072
+        self,
+        directory: Path,
+        *,
+        nodes: int = 2,
+        cores_per_node: int = 2,
+        memory_megabytes_per_node: int = 3072,
     ) -> None:
         self.directory = directory
         self.event_logs = directory / "event_logs"
@@ -82,7 +87,9 @@ class KubernetesTestbed:
         """Why it cannot be started here; None where it can."""
         if (BUILD / "classes" / "KubernetesTestbed.class").is_file():
             return None
-        return f"{BUILD} is missing: `.ci/ensure_testbed kubernetes` makes it with Maven, or says why it cannot"
+        return (
+            f"{BUILD} is missing: `.ci/ensure_testbed kubernetes` makes it with Maven, or says why it cannot"
+        )
 
     def __enter__(self) -> Self:
         self.start()
@@ -152,24 +159,26 @@ class KubernetesTestbed:
 
     def pods(self, role: str | None = None) -> list[Pod]:
         """The pods that there are, those of a role only if one is given."""
-        found = [_pod(item) for item in self.get(f"api/v1/namespaces/{NAMESPACE}/pods")["items"]]
+        found = [_pod(item) for item in self.request(f"api/v1/namespaces/{NAMESPACE}/pods")["items"]]
         return [pod for pod in found if role in (None, pod.role)]
 
     def delete_pod(self, name: str) -> None:
         """What ``kubectl delete pod`` does; returns before its process has ended."""
-        request = urllib.request.Request(
-            f"{self.url}/api/v1/namespaces/{NAMESPACE}/pods/{name}", method="DELETE"
-        )
-        with urllib.request.urlopen(request):
-            pass
+        self.request(f"api/v1/namespaces/{NAMESPACE}/pods/{name}", method="DELETE")
 
     def log(self, pod: str) -> str:
         """What a pod has written, also one that was deleted."""
         return (self.directory / "pods" / pod / "log").read_text()
 
-    def get(self, path: str) -> Any:
+    def request(self, path: str, *, method: str = "GET", body: Mapping[str, Any] | None = None) -> Any:
         """An answer of the API, such as of ``api/v1/nodes``."""
-        with urllib.request.urlopen(f"{self.url}/{path}") as answer:
+        request = urllib.request.Request(
+            f"{self.url}/{path}",
+            data=None if body is None else json.dumps(body).encode(),
+            headers={"Content-Type": "application/json"},
+            method=method,
+        )
+        with urllib.request.urlopen(request) as answer:
             return json.load(answer)
 
     def _write_configurations(self) -> None:
