@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import os
 import runpy
 import time
 from collections.abc import Callable, Iterator
@@ -16,7 +15,6 @@ from airflow_provider_ernest.clusters.local import LocalCluster
 from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
 from benchmarks.demo.api import AirflowApi, TaskInstance
 from benchmarks.demo.progress import follow_run
-from tests.kubernetes_testbed import KubernetesTestbed
 
 ROOT = Path(__file__).parents[2]
 FLIGHTS = 336_776
@@ -90,19 +88,6 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ClusterHandle]
     finally:
         local.terminate()
         assert not processes_mentioning(str(directory)), "nothing of the cluster is left"
-
-
-@pytest.fixture(scope="session")
-def kubernetes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KubernetesTestbed]:
-    """A stand-in for a Kubernetes of two nodes with two cores and 3 GB each."""
-    if missing := KubernetesTestbed.missing():
-        if os.environ.get("CI") == "true":
-            pytest.fail(missing)
-        pytest.skip(missing)
-    directory = tmp_path_factory.mktemp("kubernetes") / "shared"
-    with KubernetesTestbed(directory) as testbed:
-        yield testbed
-    assert not processes_mentioning(str(directory)), "nothing of it and its pods is left"
 
 
 def secret_of(handle: ClusterHandle) -> str:

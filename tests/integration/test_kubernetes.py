@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import psutil
@@ -88,6 +88,19 @@ class KubernetesRun:
         """Its event log."""
         (path,) = set(self._kubernetes.event_logs.iterdir()) - self._logs_before
         return read_run(path)
+
+
+@pytest.fixture(scope="session")
+def kubernetes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KubernetesTestbed]:
+    """A stand-in for a Kubernetes of two nodes with two cores and 3 GB each."""
+    if missing := KubernetesTestbed.missing():
+        if os.environ.get("CI") == "true":
+            pytest.fail(missing)
+        pytest.skip(missing)
+    directory = tmp_path_factory.mktemp("kubernetes") / "shared"
+    with KubernetesTestbed(directory) as testbed:
+        yield testbed
+    assert not processes_mentioning(str(directory)), "nothing of it and its pods is left"
 
 
 @pytest.fixture(autouse=True)

@@ -454,6 +454,7 @@ public final class KubernetesTestbed {
         new ContainerStatusBuilder()
             .withName(container.getName())
             .withImage(container.getImage())
+            .withImageID(container.getImage())
             .withRestartCount(0)
             .withReady(exitCode == null)
             .withStarted(exitCode == null);
