@@ -39,7 +39,7 @@ _MODEL: Fields = {
 }
 
 _RUN: Fields = {
-    "machines": "machines",
+    "executors": "executors",
     "instanceType": "instance_type",
     "scale": "scale",
     "seconds": "seconds",
@@ -61,7 +61,7 @@ FACETS: Mapping[str, tuple[str, Fields]] = {
         {
             "decisionId": "id",
             "job": "job",
-            "machines": "decision.config.machines",
+            "executors": "decision.config.executors",
             "instanceType": "decision.config.instance_type",
             "scale": "scale",
             "goal": "decision.goal",

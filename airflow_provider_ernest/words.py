@@ -51,10 +51,15 @@ def counted(value: float | None, noun: str, plural: str = "") -> str:
     return f"{count(value)} {noun if value == 1 else plural or f'{noun}s'}"
 
 
-def machines(value: float | None, instance_type: str = "") -> str:
-    """1 machine, 2 machines; of the type where it is given: 6 machines of m5.xlarge."""
+def unit(executors_per_machine: int | None) -> str:
+    """What people count: machines where each holds one executor, else executors. In the singular."""
+    return "machine" if executors_per_machine == 1 else "executor"
+
+
+def executors(value: float | None, instance_type: str = "", *, executors_per_machine: int | None = 1) -> str:
+    """1 machine, 2 machines; of the type where it is given: 6 machines of m5.xlarge. See `unit`."""
     of_type = f" of {instance_type}" if instance_type else ""
-    return f"{counted(value, 'machine') if _is_known(value) else UNKNOWN}{of_type}"
+    return f"{counted(value, unit(executors_per_machine)) if _is_known(value) else UNKNOWN}{of_type}"
 
 
 def duration(seconds: float | None) -> str:

@@ -97,11 +97,11 @@ def _prediction_steps(store: ModelStore, model: Model, name: str) -> Iterator[St
     fitted.cache_clear()
     scale = iter(range(1, 1000))
 
-    def predict(machines: int = FIRST_SHOWN) -> None:
+    def predict(executors: int = FIRST_SHOWN) -> None:
         request = PredictionRequest(
             # Another one each time: what was answered before is kept.
             scale=0.9 + next(scale) / 1000,
-            max_machines=machines,
+            max_executors=executors,
             price_per_hour=0.333,
             deadline_seconds=300.0,
         )
@@ -139,15 +139,15 @@ def _answer(answer: object) -> bytes:
 
 def _observations(number: int, *, distinct: bool = False) -> list[Observation]:
     job, hosts = SyntheticJob(), tuple(f"10.0.0.{host}" for host in range(max(MACHINES)))
-    configurations = [(machines, scale) for scale in SCALES for machines in MACHINES]
+    configurations = [(executors, scale) for scale in SCALES for executors in MACHINES]
     # Seven of them that differ in both.
     order = [(index * 11) % len(configurations) for index in range(len(configurations))]
     runs = []
     for index in range(number):
-        machines, scale = configurations[order[index % len(order)]]
+        executors, scale = configurations[order[index % len(order)]]
         scale = scale + index / 100_000 if distinct else scale
         experiment = Experiment(
-            index=index, machines=machines, scale=scale, partitions=round(scale * PARTITIONS)
+            index=index, executors=executors, scale=scale, partitions=round(scale * PARTITIONS)
         )
         runs.append(job.observe(experiment, R3_XLARGE, hosts=hosts, origin=None, when=NOW))
     return runs

@@ -87,11 +87,13 @@ def culled(measured: FloatArray, keep: int) -> list[int]:
     bandwidth = rate(
         Measurement(host=f"{index}", memory_windows=(float(value),)) for index, value in enumerate(measured)
     )
-    machines = [
+    executors = [
         Machine(worker_id=host, host=host, cores=8, memory_megabytes=1024, bandwidth=rated)
         for host, rated in bandwidth.items()
     ]
-    return [int(each.machine.host) for each in choose_culled(machines, keep=keep, floor=FLOOR, smallest=keep)]
+    return [
+        int(each.machine.host) for each in choose_culled(executors, keep=keep, floor=FLOOR, smallest=keep)
+    ]
 
 
 @dataclass(frozen=True, kw_only=True)

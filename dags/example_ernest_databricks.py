@@ -58,12 +58,12 @@ with DAG(
     ernest = ErnestTaskGroup(
         job=job,
         input=SampledInput(path=f"s3a://{BUCKET}/input"),
-        bounds=DesignBounds(max_machines=4),
-        cluster=EC2ClusterSpec(**{**YOUR_MACHINES, "machines": 4, "instance_type": "m5d.xlarge"}),
+        bounds=DesignBounds(max_executors=4),
+        cluster=EC2ClusterSpec(**{**YOUR_MACHINES, "executors": 4, "instance_type": "m5d.xlarge"}),
         goal=SizingGoal(
             deadline_seconds="{{ params.deadline_seconds }}",
             price_per_hour="{{ params.price_per_hour }}",
-            max_machines=20,
+            max_executors=20,
             # The driver has a machine of its own, of the same type.
             billing=Billing(boot_seconds=300, master_price_per_hour="{{ params.price_per_hour }}"),
         ),

@@ -82,13 +82,13 @@ with DAG(
         input=SampledInput(path=f"{DATA}/flights"),
         # Past runs cost nothing: only missing sample runs are made, maybe none.
         history=EventLogs(PAST_RUNS, job="enrich_flights") if PAST_RUNS else None,
-        bounds=DesignBounds(max_machines=cluster.machines, max_scale=0.1, min_scale=0.025, max_runs=7),
+        bounds=DesignBounds(max_executors=cluster.machines, max_scale=0.1, min_scale=0.025, max_runs=7),
         cluster=cluster,
         cluster_options={"deferrable": True, "poll_seconds": 5},
         resize_for_production=True,
         goal=SizingGoal(
             deadline_seconds="{{ params.deadline_seconds }}",
-            max_machines="{{ params.most_machines }}",
+            max_executors="{{ params.most_machines }}",
             on_inadequate="{{ params.on_inadequate }}",
         ),
     )

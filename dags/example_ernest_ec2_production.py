@@ -68,14 +68,14 @@ with DAG(
     ernest = ErnestTaskGroup(
         job=job,
         input=SampledInput(path=f"{DATA}/flights"),
-        bounds=DesignBounds(max_machines=4, max_scale=0.1, min_scale=0.025, max_runs=7),
+        bounds=DesignBounds(max_executors=4, max_scale=0.1, min_scale=0.025, max_runs=7),
         cluster=[
             EC2ClusterSpec(machines=4, instance_type="m5.large", **YOUR_MACHINES),
             EC2ClusterSpec(machines=4, instance_type="c5.xlarge", **YOUR_MACHINES),
         ],
         goal=SizingGoal(
             deadline_seconds="{{ params.deadline_seconds }}",
-            max_machines="{{ params.most_machines }}",
+            max_executors="{{ params.most_machines }}",
             confidence=0.95,
             # Production's machines boot for this run only.
             billing=Billing(boot_seconds=120),

@@ -81,7 +81,7 @@ with DAG(
     ernest = ErnestTaskGroup(
         job=job,
         input=SampledInput(path=f"{BUCKET}/input"),
-        bounds=DesignBounds(max_machines=4),
+        bounds=DesignBounds(max_executors=4),
         cluster=EmrJobFlow(
             job_flow=job_flow([CORE]),
             machines=4,
@@ -94,7 +94,7 @@ with DAG(
         ),
         goal=SizingGoal(
             deadline_seconds="{{ params.deadline_seconds }}",
-            max_machines=20,
+            max_executors=20,
             # Production's job flow starts for this run only, and has a master.
             billing=Billing(boot_seconds=420, master_price_per_hour=0.24),
         ),

@@ -69,7 +69,7 @@ with DAG(
     ernest = ErnestTaskGroup(
         job=job,
         input=SampledInput(path=f"{BUCKET}/input"),
-        bounds=DesignBounds(max_machines=4),
+        bounds=DesignBounds(max_executors=4),
         cluster=EmrJobFlow(
             job_flow=JOB_FLOW,
             machines=4,
@@ -81,7 +81,7 @@ with DAG(
         goal=SizingGoal(
             deadline_seconds="{{ params.deadline_seconds }}",
             price_per_hour="{{ params.price_per_hour }}",
-            max_machines=20,
+            max_executors=20,
             # The driver has a worker of its own, 5 GB larger.
             billing=Billing(boot_seconds=90, master_price_per_hour="{{ params.price_per_hour * 1.1 }}"),
         ),

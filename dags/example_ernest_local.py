@@ -63,12 +63,12 @@ with DAG(
     ernest = ErnestTaskGroup(
         job=job,
         input=SampledInput(path=f"{DATA}/flights"),
-        bounds=DesignBounds(max_machines=4, max_scale=0.1, min_scale=0.025, max_runs=7),
+        bounds=DesignBounds(max_executors=4, max_scale=0.1, min_scale=0.025, max_runs=7),
         cluster=LocalClusterSpec(machines=6),
         goal=SizingGoal(
             deadline_seconds="{{ params.deadline_seconds }}",
             price_per_hour="{{ params.price_per_hour }}",
-            max_machines=6,
+            max_executors=6,
             # Runs on a laptop disturb each other more than runs on separate machines.
             on_inadequate="warn",
         ),

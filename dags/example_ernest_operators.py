@@ -60,13 +60,13 @@ with DAG(
     goal = SizingGoal(
         deadline_seconds="{{ params.deadline_seconds }}",
         price_per_hour=0.35,
-        max_machines=4,
+        max_executors=4,
         on_inadequate="warn",
     )
 
     design = ExperimentDesignOperator(
         task_id="design",
-        bounds=DesignBounds(max_machines=4, max_runs=7),
+        bounds=DesignBounds(max_executors=4, max_runs=7),
         input=flights,
         goal=goal,
         cores_per_machine=1,

@@ -65,26 +65,26 @@ with DAG(
         runpy.run_path(str(JOBS / "prepare_flights.py"))["prepare"](DATA, files=INPUT_FILES)
 
     @task
-    def tell(machines: int, triggering_asset_events: Any = None) -> None:
+    def tell(executors: int, triggering_asset_events: Any = None) -> None:
         """Print what started the run, and what the new model chose."""
         for event in (triggering_asset_events or {}).get(new_code, ()):
             change = event.extra["payload"]
             print(f"{change['application']}: {change['previous_sha256']} -> {change['sha256']}")
-        print(f"The next run of production takes {machines} machines.")
+        print(f"The next run of production takes {executors} machines.")
 
     ernest = ErnestTaskGroup(
         job=job,
         input=SampledInput(path=f"{DATA}/flights"),
-        bounds=DesignBounds(max_machines=3, max_scale=0.1, min_scale=0.02, max_runs=4),
+        bounds=DesignBounds(max_executors=3, max_scale=0.1, min_scale=0.02, max_runs=4),
         cluster=LocalClusterSpec(machines=3),
         goal=SizingGoal(
             deadline_seconds="{{ params.deadline_seconds }}",
             price_per_hour="{{ params.price_per_hour }}",
-            max_machines=3,
+            max_executors=3,
             on_failure="most_probable",
             # Runs on a laptop disturb each other more than runs on separate machines.
             on_inadequate="warn",
         ),
     )
-    prepare_input() >> ernest >> tell(ernest.config["machines"])
+    prepare_input() >> ernest >> tell(ernest.config["executors"])
 # [END ernest]

@@ -56,19 +56,19 @@ with DAG(
     ernest = ErnestTaskGroup(
         job=job,
         input=SampledInput(path=f"s3a://{BUCKET}/input"),
-        bounds=DesignBounds(max_machines=4),
+        bounds=DesignBounds(max_executors=4),
         cluster=ConnectedCluster(
             spark_conn_id="spark_kubernetes",
-            machines=16,
+            executors=16,
             # For nodes with 4 cores and 16 GB, minus what Kubernetes reserves.
-            cores_per_machine=3,
-            memory_megabytes_per_machine=11 * 1024,
+            executor_cores=3,
+            executor_memory_megabytes=11 * 1024,
             instance_type="pod-3-cores",
         ),
         goal=SizingGoal(
             deadline_seconds="{{ params.deadline_seconds }}",
             price_per_hour="{{ params.price_per_hour }}",
-            max_machines=16,
+            max_executors=16,
         ),
     )
 

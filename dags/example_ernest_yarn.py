@@ -51,22 +51,22 @@ with DAG(
     )
     nodes = ConnectedCluster(
         spark_conn_id="spark_yarn",
-        machines=16,
-        cores_per_machine=4,
+        executors=16,
+        executor_cores=4,
         # This plus a tenth, plus 1 GB for the application master, must fit into
         # yarn.nodemanager.resource.memory-mb.
-        memory_megabytes_per_machine=10 * 1024,
+        executor_memory_megabytes=10 * 1024,
         instance_type="m5.xlarge",
     )
     ernest = ErnestTaskGroup(
         job=job,
         input=SampledInput(path=f"{DATA}/flights"),
-        bounds=DesignBounds(max_machines=4),
+        bounds=DesignBounds(max_executors=4),
         cluster=nodes,
         goal=SizingGoal(
             deadline_seconds="{{ params.deadline_seconds }}",
             price_per_hour="{{ params.price_per_hour }}",
-            max_machines=nodes.machines,
+            max_executors=nodes.executors,
         ),
     )
     production = SparkSubmitOperator(

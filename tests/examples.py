@@ -100,16 +100,16 @@ def _when(days: float | None) -> str:
 
 def experiment(index: int = 0, **fields: Any) -> Experiment:
     """A run on 2 machines with a tenth of the input."""
-    return Experiment(**{"index": index, "machines": 2, "scale": 0.1, "partitions": 10, **fields})
+    return Experiment(**{"index": index, "executors": 2, "scale": 0.1, "partitions": 10, **fields})
 
 
 def design(*experiments: Experiment, **fields: Any) -> Design:
     """A plan of these experiments; of two without any."""
-    chosen = experiments or (experiment(cost=0.1), experiment(1, machines=4, scale=0.05, cost=0.05))
+    chosen = experiments or (experiment(cost=0.1), experiment(1, executors=4, scale=0.05, cost=0.05))
     return Design(
         **{
             "experiments": chosen,
-            "terms": ("1", "scale/machines"),
+            "terms": ("1", "scale/executors"),
             "criterion": "D",
             "efficiency": 0.9,
             "cost": sum(each.cost for each in chosen),
@@ -139,17 +139,17 @@ def metrics(**fields: Any) -> RunMetrics:
 
 def observation(index: int = 0, **fields: Any) -> Observation:
     """A run of 5 s on 2 machines with a tenth of the input."""
-    return Observation(**{"index": index, "machines": 2, "scale": 0.1, "seconds": 5.0, **fields})
+    return Observation(**{"index": index, "executors": 2, "scale": 0.1, "seconds": 5.0, **fields})
 
 
 def observe(
-    *, machines: Sequence[int], scale: Sequence[float] | float, seconds: Sequence[float], **fields: Any
+    *, executors: Sequence[int], scale: Sequence[float] | float, seconds: Sequence[float], **fields: Any
 ) -> list[Observation]:
     """Observations of runs; further fields are the same for all."""
-    scales = [scale] * len(machines) if isinstance(scale, int | float) else scale
+    scales = [scale] * len(executors) if isinstance(scale, int | float) else scale
     return [
-        observation(index, machines=int(m), scale=float(s), seconds=float(t), **fields)
-        for index, (m, s, t) in enumerate(zip(machines, scales, seconds, strict=True))
+        observation(index, executors=int(m), scale=float(s), seconds=float(t), **fields)
+        for index, (m, s, t) in enumerate(zip(executors, scales, seconds, strict=True))
     ]
 
 
@@ -160,25 +160,25 @@ def noisy_observations(runs: int = 8, **fields: Any) -> list[Observation]:
     return [
         observation(
             index,
-            machines=machines,
+            executors=executors,
             scale=scale,
-            seconds=(12 + 900 * scale / machines + 2 * math.log(machines)) * math.exp(noise.gauss(0, 0.03)),
+            seconds=(12 + 900 * scale / executors + 2 * math.log(executors)) * math.exp(noise.gauss(0, 0.03)),
             **{"startup_seconds": 5.0, "application_id": f"app-{index}", **fields},
         )
-        for index, (machines, scale) in enumerate(islice(cycle(sizes), runs))
+        for index, (executors, scale) in enumerate(islice(cycle(sizes), runs))
     ]
 
 
-def training_cluster(machines: int = 2, **fields: Any) -> TrainingCluster:
+def training_cluster(executors: int = 2, **fields: Any) -> TrainingCluster:
     """Machines of 2 cores for 0.1 $ an hour."""
     return TrainingCluster(
         **{
             "kind": "ec2",
             "name": "ernest-1",
             "instance_type": INSTANCE_TYPE,
-            "cores_per_machine": 2,
+            "executor_cores": 2,
             "price_per_hour": 0.1,
-            "machines": tuple(TrainedMachine(host=f"10.0.0.{number}") for number in range(machines)),
+            "machines": tuple(TrainedMachine(host=f"10.0.0.{number}") for number in range(executors)),
             **fields,
         }
     )
@@ -190,7 +190,7 @@ def machine(number: int = 0, **fields: Any) -> Machine:
     return Machine(**{**given, **fields})
 
 
-def cluster(machines: int = 4, *, each: dict[str, Any] | None = None, **fields: Any) -> ClusterHandle:
+def cluster(executors: int = 4, *, each: dict[str, Any] | None = None, **fields: Any) -> ClusterHandle:
     """A standalone cluster on EC2; `each` of its workers has these fields."""
     return ClusterHandle(
         **{
@@ -198,7 +198,7 @@ def cluster(machines: int = 4, *, each: dict[str, Any] | None = None, **fields: 
             "name": "ernest-1",
             "master_url": "spark://127.0.0.1:7077",
             "cores_per_machine": 2,
-            "machines": tuple(machine(number, **(each or {})) for number in range(machines)),
+            "machines": tuple(machine(number, **(each or {})) for number in range(executors)),
             **fields,
         }
     )
@@ -230,7 +230,7 @@ def model(number: int = 0, *, days: float | None = None, **fields: Any) -> Model
             "at": _when(days),
             "terms": (
                 FittedTerm(name="1", meaning="fixed work", coefficient=2.0),
-                FittedTerm(name="machines", meaning="all talk to all", coefficient=0.1, probability=0.2),
+                FittedTerm(name="executors", meaning="all talk to all", coefficient=0.1, probability=0.2),
             ),
             "validation": Validation(
                 folds=(), residual_sum_of_squares=1.0, median_error_percent=3.0, max_error_percent=9.0
@@ -245,17 +245,17 @@ def model(number: int = 0, *, days: float | None = None, **fields: Any) -> Model
     )
 
 
-def alternative(machines: int = 8, **fields: Any) -> Alternative:
+def alternative(executors: int = 8, **fields: Any) -> Alternative:
     """A configuration that was considered: 50 s for 0.02 $, within the deadline."""
     considered = {"instance_type": INSTANCE_TYPE, "seconds": 50.0, "cost": 0.02, "feasible": True}
-    return Alternative(**{"machines": machines, **considered, **fields})
+    return Alternative(**{"executors": executors, **considered, **fields})
 
 
-def decision(machines: int = 8, **fields: Any) -> Decision:
+def decision(executors: int = 8, **fields: Any) -> Decision:
     """Machines for a deadline of 60 s."""
     return Decision(
         **{
-            "config": Configuration(machines=machines, instance_type=INSTANCE_TYPE),
+            "config": Configuration(executors=executors, instance_type=INSTANCE_TYPE),
             "goal": "best value within 60 s",
             "predicted_seconds": 50.0,
             "warnings": ("far from the samples",),
@@ -273,8 +273,8 @@ def decision_record(number: int = 0, *, days: float | None = None, **fields: Any
             "at": _when(days),
             "decision": decision(),
             "scale": 1.0,
-            "min_machines": 1,
-            "max_machines": 16,
+            "min_executors": 1,
+            "max_executors": 16,
             "model_id": model().id,
             "deadline_seconds": 60.0,
             "artifact_sha256": ARTIFACT_SHA256,
@@ -291,7 +291,7 @@ def production_run(number: int = 0, *, days: float | None = None, **fields: Any)
             **OF_THE_JOB,
             "id": f"20260103T{number:06d}.000000Z-ef",
             "at": _when(days),
-            "machines": 8,
+            "executors": 8,
             "scale": 1.0,
             "seconds": 55.0,
             "predicted_seconds": 50.0,
@@ -388,7 +388,7 @@ def run_profile(stage_count: int = 2, **fields: Any) -> RunProfile:
     return RunProfile(
         **{
             "application_id": "app-20260101030405-0001",
-            "machines": 2,
+            "executors": 2,
             "slots": 8,
             "seconds": 40.0,
             "replayed_seconds": 39.0,
@@ -426,7 +426,7 @@ def run_profile(stage_count: int = 2, **fields: Any) -> RunProfile:
             ),
             "ideal_seconds": {CPU: 35.0, NETWORK: 5.0, DISK: 9.0},
             "what_ifs": (WhatIf(change="twice the disks", seconds=39.5, change_percent=-1.25),),
-            "sizes": (ReplayedSize(machines=4, seconds=21.0), ReplayedSize(machines=8, seconds=12.0)),
+            "sizes": (ReplayedSize(executors=4, seconds=21.0), ReplayedSize(executors=8, seconds=12.0)),
             "advice": ADVICE,
             "warnings": ("2 tasks told no metrics.",),
             **fields,
@@ -453,7 +453,7 @@ def profile_record(number: int = 0, *, days: float | None = None, **fields: Any)
 def bottleneck_report(number: int = 0, *, days: float | None = None, **fields: Any) -> BottleneckReport:
     """What binds the job of the model, by the profile of number 0."""
     profile = run_profile()
-    taken_over = ("application_id", "scale", "machines", "category", "bottleneck", "headline")
+    taken_over = ("application_id", "scale", "executors", "category", "bottleneck", "headline")
     listed = ("limits", "straggler_causes", "advice")
     return BottleneckReport(
         **{
@@ -466,7 +466,7 @@ def bottleneck_report(number: int = 0, *, days: float | None = None, **fields: A
                 scale=1.0,
                 sizes=(
                     TwoOpinions(
-                        machines=4,
+                        executors=4,
                         replayed_seconds=210.0,
                         model_seconds=205.0,
                         nearly_certain_seconds=(180.0, 230.0),
@@ -491,7 +491,7 @@ def in_an_address(request: Mapping[str, Any]) -> dict[str, Any]:
 
 def sizing_goal(**fields: Any) -> SizingGoal:
     """A goal for up to 1,000 machines; what is to be kept, or what is best, is among its fields."""
-    return SizingGoal(**{"max_machines": 1000, **fields})
+    return SizingGoal(**{"max_executors": 1000, **fields})
 
 
 # Surveys.
@@ -500,10 +500,10 @@ def sizing_goal(**fields: Any) -> SizingGoal:
 def surveyed_job(job: str = JOB, **fields: Any) -> SurveyedJob:
     """Nightly on 8 machines for half an hour, where 4 would do."""
     today = PredictedSize(
-        machines=8, seconds=1800.0, likely_seconds=(1700.0, 1900.0), source=BOTH, cost=1.6, probability=0.97
+        executors=8, seconds=1800.0, likely_seconds=(1700.0, 1900.0), source=BOTH, cost=1.6, probability=0.97
     )
     fewer = replace(
-        today, machines=4, seconds=1900.0, likely_seconds=(1750.0, 2100.0), cost=0.84, probability=0.88
+        today, executors=4, seconds=1900.0, likely_seconds=(1750.0, 2100.0), cost=0.84, probability=0.88
     )
     return SurveyedJob(
         **{
@@ -514,32 +514,34 @@ def surveyed_job(job: str = JOB, **fields: Any) -> SurveyedJob:
             "last_at": ago(1),
             "runs_per_month": 30.4,
             "used": (
-                UsedSize(machines=8, runs=52, seconds=1790.0, instance_type="m5.xlarge"),
-                UsedSize(machines=12, runs=8, seconds=1650.0, instance_type="m5.xlarge"),
+                UsedSize(executors=8, runs=52, seconds=1790.0, instance_type="m5.xlarge"),
+                UsedSize(executors=12, runs=8, seconds=1650.0, instance_type="m5.xlarge"),
             ),
-            "machines": 8,
-            "cores_per_machine": 4,
+            "executors": 8,
+            "executor_cores": 4,
             "seconds": 1800.0,
             "limit_seconds": 1980.0,
-            "machine_hours_per_month": 121.6,
+            "executor_hours_per_month": 121.6,
             "dollars_per_month": 48.6,
             "price_per_hour": 0.4,
             "slot_utilisation": 0.31,
             "input_bytes": 80 * 10**9,
             "input_growth_per_month": 1.04,
             "sizes": (
-                replace(fewer, machines=2, seconds=2600.0, likely_seconds=(2400.0, 2900.0), probability=0.01),
+                replace(
+                    fewer, executors=2, seconds=2600.0, likely_seconds=(2400.0, 2900.0), probability=0.01
+                ),
                 fewer,
                 today,
-                replace(today, machines=16, seconds=1750.0, likely_seconds=(1600.0, 1850.0), source=REPLAY),
+                replace(today, executors=16, seconds=1750.0, likely_seconds=(1600.0, 1850.0), source=REPLAY),
             ),
             "proposed": fewer,
             "saved_share": 0.475,
             "likely_saved_share": (0.29, 0.57),
             "saved_per_month": 23.1,
             "likely_saved_per_month": (14.2, 27.9),
-            "saved_machine_hours_per_month": 57.8,
-            "likely_saved_machine_hours_per_month": (35.5, 69.8),
+            "saved_executor_hours_per_month": 57.8,
+            "likely_saved_executor_hours_per_month": (35.5, 69.8),
             "bottleneck": CPU,
             "why": "its tasks compute 81 % of their time",
             **fields,
@@ -555,9 +557,9 @@ def survey(*, days: float = 1, **fields: Any) -> Survey:
         runs=1,
         first_at=ago(61),
         last_at=ago(1),
-        used=(UsedSize(machines=6, runs=1, seconds=900.0),),
-        machines=6,
-        cores_per_machine=4,
+        used=(UsedSize(executors=6, runs=1, seconds=900.0),),
+        executors=6,
+        executor_cores=4,
         seconds=920.0,
         limit_seconds=1980.0,
         slot_utilisation=0.31,

@@ -39,7 +39,7 @@ _LEAST_PERCENT = 0.5  # less is not worth a line
 
 # Fields of the report that come from the first run's profile.
 _OF_PROFILE = (
-    *("application_id", "scale", "machines", "category", "bottleneck", "headline"),
+    *("application_id", "scale", "executors", "category", "bottleneck", "headline"),
     *("limits", "straggler_causes", "advice"),
 )
 
@@ -63,7 +63,7 @@ def profiles_of(
     return tuple(
         sorted(
             found.values(),
-            key=lambda record: (record.profile.scale, record.profile.machines, record.id),
+            key=lambda record: (record.profile.scale, record.profile.executors, record.id),
             reverse=True,
         )
     )
@@ -73,7 +73,7 @@ def report_of(
     records: Sequence[ProfileRecord],
     model: Model | None,
     *,
-    machines: Sequence[int],
+    executors: Sequence[int],
     scale: float,
     iterations: int | None,
     origin: Origin | None,
@@ -81,7 +81,7 @@ def report_of(
     """The report of some runs, at least one: by the first of their profiles."""
     first = records[0]
     opinion = replay_opinion(
-        [record.profile for record in records], model, machines=machines, scale=scale, iterations=iterations
+        [record.profile for record in records], model, executors=executors, scale=scale, iterations=iterations
     )
     return BottleneckReport(
         **new_stamp(),
@@ -100,7 +100,7 @@ def replay_opinion(
     profiles: Sequence[RunProfile],
     model: Model | None,
     *,
-    machines: Sequence[int],
+    executors: Sequence[int],
     scale: float = 1.0,
     iterations: int | None = None,
 ) -> ReplayOpinion:
@@ -112,19 +112,19 @@ def replay_opinion(
             problem=f"The runs' numbers of iterations are unknown, so {iterations} iterations cannot be "
             "replayed.",
         )
-    counts = _thinned(machines)
+    counts = _thinned(executors)
     try:
         replayed = replay_scaled(
             profiles,
-            machines=counts,
+            executors=counts,
             scale=scale,
-            cores_per_machine=max(profile.slots // profile.machines for profile in profiles),
+            executor_cores=max(profile.slots // profile.executors for profile in profiles),
             iterations=iterations,
         )
         if model is None or not replayed.sizes:
             return replayed
         # Any price: only seconds are asked for.
-        offer = Offer(model=model, machines=counts, billing=Billing(price_per_hour=1.0))
+        offer = Offer(model=model, executors=counts, billing=Billing(price_per_hour=1.0))
         forecast = offer.forecast(scale=scale, iterations=iterations)
         bounds = np.transpose(forecast.interval(NEARLY_CERTAIN)).tolist()
     except ErnestError as error:
@@ -142,9 +142,9 @@ def replay_opinion(
     return replace(replayed, sizes=sizes)
 
 
-def _thinned(machines: Sequence[int]) -> list[int]:
+def _thinned(executors: Sequence[int]) -> list[int]:
     """At most `_MOST_SIZES` of them from the first to the last, at about equal ratios."""
-    counts = sorted(set(machines))
+    counts = sorted(set(executors))
     if len(counts) <= _MOST_SIZES:
         return counts
     first, last = counts[0], counts[-1]

@@ -204,7 +204,7 @@ def ideal_times(log: EventLog, capacity: Capacity, use: ResourceUse | None = Non
     def needed(moved_bytes: IntColumn, rate: float | None) -> FloatColumn:
         if rate is None:
             return np.full(len(use.stages), np.nan)
-        seconds = use.summed(moved_bytes) / (max(1, len(log.machines)) * rate * 1e9)
+        seconds = use.summed(moved_bytes) / (max(1, log.most_executors) * rate * 1e9)
         return np.where(seconds <= longest, seconds, np.nan)
 
     return IdealTimes(
@@ -228,7 +228,7 @@ _QUANTILE = 0.95  # of the rates at such moments: the highest come from the roun
 _SHORTEST_SECONDS = 1.0  # of such moments on all machines: less tells nothing
 
 
-def cores_per_machine(log: EventLog) -> int:
+def executor_cores(log: EventLog) -> int:
     """Tasks that the run's smallest machine ran at once."""
     return max(1, min(log.slots_by_worker.values(), default=1))
 
@@ -245,7 +245,7 @@ def stated_capacity(log: EventLog, *, network: float | None = None, disk: float 
         if rate is not None and not (np.isfinite(rate) and rate > 0):
             raise InvalidParameterError(name, rate, "is not a finite number of gigabytes per second above 0")
     return Capacity(
-        cores=cores_per_machine(log),
+        cores=executor_cores(log),
         network_gigabytes_per_second=network,
         disk_gigabytes_per_second=disk,
         source=STATED,
@@ -274,7 +274,7 @@ def achieved_capacity(log: EventLog, use: ResourceUse | None = None) -> Capacity
         place = min(int(np.searchsorted(passed, _QUANTILE * passed[-1])), len(order) - 1)
         found = float(rates[order[place]]) / 1e9
     return Capacity(
-        cores=cores_per_machine(log),
+        cores=executor_cores(log),
         network_gigabytes_per_second=found if found > 0 else None,
         source=ACHIEVED,
     )
@@ -323,7 +323,7 @@ class Change:
     cpu: float = 1.0  # how many times as fast a core is
     network: float = 1.0  # how many times as fast a machine's network is
     disk: float = 1.0  # how many times as fast a machine's disks together are
-    machines: int | None = None  # how many there are
+    executors: int | None = None  # how many there are
     cores: int | None = None  # tasks that a machine runs at once
     name: str = ""  # made from the rest if empty
 
@@ -335,7 +335,7 @@ class Change:
                 raise InvalidParameterError(
                     name, value, "is not a finite number above 0", remedy="Give how many times as fast it is."
                 )
-        for name in ("machines", "cores"):
+        for name in ("executors", "cores"):
             value = getattr(self, name)
             if value is not None and not (math.isfinite(value) and value == int(value) >= 1):
                 raise InvalidParameterError(name, value, "is not a whole number of at least 1")
@@ -358,8 +358,8 @@ class Change:
         ]
         if self.cores is not None:
             parts.append(f"{counted(self.cores, 'core')} a machine")
-        if self.machines is not None:
-            parts.append(counted(self.machines, "machine"))
+        if self.executors is not None:
+            parts.append(counted(self.executors, "machine"))
         return ", ".join(parts) or "the same machines"
 
 
@@ -394,7 +394,7 @@ def _imagined(
 ) -> WhatIf:
     changed = log if change.cores is None else _with_cores(log, change.cores)
     seconds = changed_task_seconds(log, capacity, change, use)
-    new = replay(changed, machines=change.machines, task_seconds=seconds, plan=as_it_was.plan).seconds
+    new = replay(changed, executors=change.executors, task_seconds=seconds, plan=as_it_was.plan).seconds
     ratio = new / as_it_was.seconds if as_it_was.seconds > 0 else 1.0
     doubts = list(_doubts(log, capacity, change, use))
     return WhatIf(
@@ -452,7 +452,7 @@ def changed_task_seconds(
     use = use or resource_use(log)
     parallelism = use.parallelism
     if change.cores is not None:
-        slots = max(1, len(log.machines)) * change.cores
+        slots = max(1, log.most_executors) * change.cores
         parallelism = np.minimum(use.summed(np.ones(len(log.task_columns))), slots)
     total: FloatColumn = np.maximum(0.0, log.task_columns.seconds)
     computing = sum((use.parts[part] for part in COMPUTING), np.zeros(len(total)))

@@ -21,7 +21,7 @@ from airflow_provider_ernest.clarity.monotasks import (
     ResourceUse,
     Spans,
     achieved_capacity,
-    cores_per_machine,
+    executor_cores,
     ideal_times,
     quotient,
     resource_use,
@@ -74,7 +74,7 @@ def profile_run(
     scale: float = 1.0,
     iterations: int | None = None,
     capacity: Capacity | None = None,
-    machine_counts: Sequence[int] | None = None,
+    executor_counts: Sequence[int] | None = None,
     changes: Sequence[Change] | None = None,
     event_log: str | None = None,
 ) -> RunProfile:
@@ -85,7 +85,7 @@ def profile_run(
         scale: the share of the target input that it read.
         iterations: of an iterative job.
         capacity: of one of its machines; by default what its own tasks achieved.
-        machine_counts: to replay it on; `sizes_around` its own by default.
+        executor_counts: to replay it on; `sizes_around` its own by default.
         changes: to the machines; by default those worth asking about, see `what_ifs`.
         event_log: its path.
 
@@ -104,10 +104,10 @@ def profile_run(
         capacity = achieved_capacity(log, use)
     else:
         # A task may take several cores, and executors may leave some idle.
-        capacity = replace(capacity, cores=cores_per_machine(log))
+        capacity = replace(capacity, cores=executor_cores(log))
     ideal = ideal_times(log, capacity, use)
     found = find_stragglers(log, as_it_was=as_it_was)
-    counts = machine_counts or sizes_around(max(1, len(log.machines)))
+    counts = executor_counts or sizes_around(max(1, log.most_executors))
     able = [count for count in counts if _can_hold_barriers(log, count)]
     profile = RunProfile(
         **_facts(log),
@@ -136,15 +136,15 @@ def profile_run(
     )
 
 
-def sizes_around(machines: int) -> tuple[int, ...]:
+def sizes_around(executors: int) -> tuple[int, ...]:
     """Powers of two up to four times as many machines, and the number itself."""
-    powers = (2**power for power in range((4 * machines).bit_length()))
-    return tuple(sorted({machines, *powers}))
+    powers = (2**power for power in range((4 * executors).bit_length()))
+    return tuple(sorted({executors, *powers}))
 
 
-def _can_hold_barriers(log: EventLog, machines: int) -> bool:
+def _can_hold_barriers(log: EventLog, executors: int) -> bool:
     """Whether all tasks of a barrier stage find slots on so many machines, or Spark refuses it."""
-    return machines * _slots(log) >= log.barrier_tasks * max(1, len(log.machines))
+    return executors * _slots(log) >= log.barrier_tasks * max(1, log.most_executors)
 
 
 def _slots(log: EventLog) -> int:
@@ -163,7 +163,7 @@ def _facts(log: EventLog) -> dict[str, Any]:
         "losses": losses_of(log),
         "name": call_site(log.name),
         "spark": log.spark,
-        "machines": max(1, len(log.machines)),
+        "executors": max(1, log.most_executors),
         "slots": _slots(log),
         "seconds": log.clean_seconds,
         "startup_seconds": max(0.0, log.ready_at - log.started_at),
@@ -184,12 +184,12 @@ def _doubts(log: EventLog, profile: RunProfile, *, is_every_size_able: bool) -> 
             f"The replay of the run as it was is {signed_percentage(profile.replay_error_percent)} off: do "
             "not trust what could be won, nor the predictions for other machines."
         )
-    if not log.machines:
+    if not log.executors:
         yield "The log has no executors: the run counts as one on a single machine."
-    late = sum(executor.added_at - log.ready_at > _LATE_SHARE * profile.seconds for executor in log.machines)
+    late = sum(executor.added_at - log.ready_at > _LATE_SHARE * profile.seconds for executor in log.executors)
     if late:
         yield (
-            f"{late} of the {len(log.machines)} machines joined when work was under way, as under dynamic "
+            f"{late} of the {len(log.executors)} machines joined when work was under way, as under dynamic "
             "allocation: the run time is not that of so many machines."
         )
     yield from (f"Event log: {warning[:1].lower()}{warning[1:]}" for warning in log.warnings)

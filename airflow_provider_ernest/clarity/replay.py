@@ -63,7 +63,7 @@ class Replayed:
 def replay(
     log: EventLog,
     *,
-    machines: int | None = None,
+    executors: int | None = None,
     task_seconds: FloatColumn | None = None,
     plan: Plan | None = None,
     warm_up: WarmUp | None = None,
@@ -85,15 +85,15 @@ def replay(
         )
     plan = plan or plan_of(log)
     seconds = tasks.seconds if task_seconds is None else np.asarray(task_seconds, dtype=np.float64)
-    if machines is None or machines == len(log.machines):
+    if executors is None or executors == log.most_executors:
         # The run's own first tasks are first again: their warm-up is in their seconds.
         excess, slots = None, _slots_of(log)
     else:
-        seconds, excess = _on_other_machines(
-            log, plan, seconds, machines=machines, warm_up=warm_up or warm_up_of(log, plan)
+        seconds, excess = _on_other_executors(
+            log, plan, seconds, executors=executors, warm_up=warm_up or warm_up_of(log, plan)
         )
-        per_machine = list(log.slots_by_worker.values()) or [most_at_once(tasks)]
-        number = min(machines * max(1, int(np.median(per_machine))), len(tasks))
+        per_executor = list(log.slots_by_executor.values()) or [most_at_once(tasks)]
+        number = min(executors * max(1, int(np.median(per_executor))), len(tasks))
         slots = [ALWAYS] * number
     # A task's slot is free while the driver fetches its result.
     share = ((tasks.freed_at - tasks.launched_at) / np.maximum(tasks.seconds, 1e-9)).clip(0.0, 1.0)
@@ -108,7 +108,7 @@ def replay(
 
 
 def replay_sizes(
-    log: EventLog, machine_counts: Iterable[int], *, as_it_was: Replayed | None = None
+    log: EventLog, executor_counts: Iterable[int], *, as_it_was: Replayed | None = None
 ) -> tuple[ReplayedSize, ...]:
     """Replay the run on each number of machines (as Sparklens does), ascending, each once.
 
@@ -120,12 +120,12 @@ def replay_sizes(
     warm_up = warm_up_of(log, plan)
     return tuple(
         ReplayedSize(
-            machines=machines,
+            executors=executors,
             seconds=as_it_was.seconds
-            if machines == len(log.machines)
-            else replay(log, machines=machines, plan=plan, warm_up=warm_up).seconds,
+            if executors == log.most_executors
+            else replay(log, executors=executors, plan=plan, warm_up=warm_up).seconds,
         )
-        for machines in sorted(set(machine_counts))
+        for executors in sorted(set(executor_counts))
     )
 
 
@@ -383,18 +383,18 @@ def medians(values: FloatColumn | IntColumn, groups: IntColumn, count: int) -> F
     return found
 
 
-def remote_share_change(*, had: int, machines: int) -> float:
+def remote_share_change(*, had: int, executors: int) -> float:
     """The factor on the share of data that is fetched from other machines (1 - 1/m on m); 1 if unknown."""
-    return (1.0 - 1.0 / machines) / (1.0 - 1.0 / had) if had > 1 else 1.0
+    return (1.0 - 1.0 / executors) / (1.0 - 1.0 / had) if had > 1 else 1.0
 
 
-def _on_other_machines(
-    log: EventLog, plan: Plan, seconds: FloatColumn, *, machines: int, warm_up: WarmUp
+def _on_other_executors(
+    log: EventLog, plan: Plan, seconds: FloatColumn, *, executors: int, warm_up: WarmUp
 ) -> tuple[FloatColumn, list[float]]:
     """The tasks' own seconds, with other waiting for fetched data, and the excess of each stage."""
     tasks, stage, count = log.task_columns, plan.stage_of_task, len(plan.stages)
     change = seconds / np.maximum(tasks.seconds, 1e-9)
-    remote = remote_share_change(had=len(log.machines), machines=machines)
+    remote = remote_share_change(had=log.most_executors, executors=executors)
     waited = np.minimum(tasks.fetch_wait_seconds, warm_up.own_seconds)
     own = (warm_up.own_seconds + waited * (remote - 1.0)) * change
     first = np.flatnonzero(warm_up.is_first)

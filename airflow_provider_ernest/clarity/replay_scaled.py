@@ -41,9 +41,9 @@ _GOLDEN_RATIO = (5**0.5 - 1) / 2  # its multiples, modulo 1, fill the unit inter
 def replay_scaled(
     profiles: Sequence[RunProfile],
     *,
-    machines: Sequence[int],
+    executors: Sequence[int],
     scale: float,
-    cores_per_machine: int,
+    executor_cores: int,
     iterations: int | None = None,
 ) -> ReplayOpinion:
     """Replay a job at another scale on several numbers of machines; clean seconds, without the start-up.
@@ -64,12 +64,12 @@ def replay_scaled(
         opinion,
         sizes=tuple(
             TwoOpinions(
-                machines=count,
+                executors=count,
                 replayed_seconds=replays.seconds(
-                    scale=scale, machines=count, slots=count * cores_per_machine, iterations=iterations
+                    scale=scale, executors=count, slots=count * executor_cores, iterations=iterations
                 ),
             )
-            for count in sorted(set(machines))
+            for count in sorted(set(executors))
         ),
         from_application_id=source.application_id,
         from_scale=source.scale,
@@ -88,7 +88,7 @@ def _error_percent(source: RunProfile, others: Sequence[RunProfile]) -> float | 
         rest = [profile for profile in others if profile is not left_out]
         predicted = _Source(source, rest).seconds(
             scale=left_out.scale,
-            machines=left_out.machines,
+            executors=left_out.executors,
             slots=left_out.slots,
             iterations=left_out.iterations,
         )
@@ -122,9 +122,9 @@ class _Source:
         self._busy_seconds = busy_seconds(corrected.began, corrected.finished)
         self._left_out_seconds = _left_out_seconds(profile)
 
-    def seconds(self, *, scale: float, machines: int, slots: int, iterations: int | None) -> float:
+    def seconds(self, *, scale: float, executors: int, slots: int, iterations: int | None) -> float:
         """Clean seconds at another scale, on other machines."""
-        remote = remote_share_change(had=self._profile.machines, machines=machines)
+        remote = remote_share_change(had=self._profile.executors, executors=executors)
         work = []
         for stage, points, each in zip(self._profile.stages, self._points, self._work, strict=True):
             if points:

@@ -9,14 +9,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.cli.command import (
-    MACHINES_HELP,
+    EXECUTORS_HELP,
     Command,
     above_zero,
     add_result_arguments,
     aligned,
     as_json,
     at_least_one,
-    machine_numbers,
+    executor_numbers,
     refuse_further,
     say_written,
     tell,
@@ -41,7 +41,7 @@ from airflow_provider_ernest.words import (
     count,
     counted,
     duration,
-    machines,
+    executors,
     percentage,
     shortened,
     signed_percentage,
@@ -55,12 +55,12 @@ if TYPE_CHECKING:
 FACTORS = ("cpu", "network", "disk")
 """How many times as fast a core, the network or the disks of a machine are."""
 
-COUNTS = ("cores", "machines")
+COUNTS = ("cores", "executors")
 """How many."""
 
 CHANGE_HELP = (
     "predict the run on other machines: how many times as fast a core (cpu), the network or the disks (disk) "
-    "of a machine are, how many cores it has, and how many machines there are, such as disk=2 network=0.5 "
+    "of a machine are, how many cores it has, and how many executors there are, such as disk=2 network=0.5 "
     "cores=8; may be repeated, each for a prediction of its own"
 )
 
@@ -68,6 +68,7 @@ CHANGE_HELP = (
 def one_change(text: str) -> tuple[str, float]:
     """A name and a number of ``NAME=NUMBER``."""
     name, _, number = text.partition("=")
+    name = "executors" if name == "machines" else name  # as it was called, and is on clusters of one each
     try:
         value = above_zero(number)
     except ArgumentTypeError:
@@ -110,10 +111,10 @@ def _add_arguments(parser: ArgumentParser) -> None:
     )
     other = parser.add_argument_group("other machines")
     other.add_argument(
-        "--machines",
+        *("--executors", "--machines"),
         metavar="NUMBERS",
-        type=machine_numbers,
-        help=f"replay the run on other {MACHINES_HELP}; default: up to four times as many",
+        type=executor_numbers,
+        help=f"replay the run on other {EXECUTORS_HELP}; default: up to four times as many",
     )
     other.add_argument(
         "--what-if", metavar="NAME=NUMBER", type=one_change, nargs="+", action="append", help=CHANGE_HELP
@@ -177,7 +178,7 @@ def _profile(source: str, args: Namespace, *, changes: tuple[Change, ...] | None
         scale=args.scale,
         iterations=args.iterations,
         capacity=capacity,
-        machine_counts=args.machines,
+        executor_counts=args.executors,
         changes=changes,
         event_log=source,
     )
@@ -289,7 +290,7 @@ def profile_lines(profile: RunProfile) -> list[str]:
 
 def _run_in_words(profile: RunProfile) -> Iterator[str]:
     at_once = counted(profile.slots, "task")
-    yield f"{duration(profile.seconds)} on {machines(profile.machines)}, {at_once} at once"
+    yield f"{duration(profile.seconds)} on {executors(profile.executors)}, {at_once} at once"
     yield f"a start-up of {duration(profile.startup_seconds)} comes on top"
     yield f"in {duration(profile.driver_seconds)} no task ran"
     failed = f", {count(profile.failed_tasks)} failed or killed" if profile.failed_tasks else ""
@@ -344,12 +345,12 @@ def _what_ifs(profile: RunProfile) -> list[str]:
 def _sizes(profile: RunProfile) -> list[str]:
     return titled_table(
         "on other numbers of machines, replayed, without start-up",
-        ("machines", "seconds", ""),
+        ("executors", "seconds", ""),
         (
             (
-                count(size.machines),
+                count(size.executors),
                 tenths(size.seconds),
-                "the run itself" if size.machines == profile.machines else "",
+                "the run itself" if size.executors == profile.executors else "",
             )
             for size in profile.sizes
         ),
@@ -366,7 +367,7 @@ COMMAND = Command(
     "compressed, rolled over, of a run that was cut off; neither Spark nor Airflow is needed.",
     example="""\
   %(prog)s /var/log/spark/app-20260312101500-0007.zstd --html why.html
-  %(prog)s s3://bucket/spark-events/application_17_0042 --machines 2-32:2
+  %(prog)s s3://bucket/spark-events/application_17_0042 --executors 2-32:2
   %(prog)s app-1 --network 0.6 --disk 0.25 --what-if network=2 --what-if cores=8 disk=2
   %(prog)s app-1 app-2 --scale 0.1 --format json""",
     add_arguments=_add_arguments,

@@ -8,14 +8,14 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.cli.command import (
-    MACHINES_HELP,
+    EXECUTORS_HELP,
     STANDARD,
     Command,
     add_result_arguments,
     add_setting,
     as_json,
+    executor_numbers,
     is_piped,
-    machine_numbers,
     printable,
     say,
     tell,
@@ -99,10 +99,10 @@ def _add_billing_arguments(parser: ArgumentParser) -> None:
         add_setting(group, Billing, name)
 
 
-def goal_of(args: Namespace, machines: Iterable[int], **others: Any) -> SizingGoal:
+def goal_of(args: Namespace, executors: Iterable[int], **others: Any) -> SizingGoal:
     """The goal that the options state, with all numbers of machines to choose from, and further fields."""
     stated = {name: getattr(args, name) for name in (*LIMITS, "confidence", "scale")}
-    return SizingGoal(**stated, allowed_machines=tuple(machines), **others)
+    return SizingGoal(**stated, allowed_executors=tuple(executors), **others)
 
 
 def billing_of(args: Namespace, *, price_per_hour: float, models: Sequence[Model]) -> Billing:
@@ -144,7 +144,7 @@ def offers_of(args: Namespace, models: Sequence[Model]) -> list[Offer]:
     return [
         Offer(
             model=model,
-            machines=args.machines,
+            executors=args.executors,
             billing=billing_of(args, price_per_hour=prices[model.instance_type], models=models),
         )
         for model in models
@@ -159,13 +159,13 @@ def _add_choose_arguments(parser: ArgumentParser) -> None:
         help=f"{MODEL_HELP}; one for each type of machine; - is standard input",
     )
     _add_goal_arguments(parser)
-    group = parser.add_argument_group("machines")
+    group = parser.add_argument_group("executors")
     group.add_argument(
-        "--machines",
+        *("--executors", "--machines"),
         metavar="NUMBERS",
-        type=machine_numbers,
+        type=executor_numbers,
         required=True,
-        help=f"to choose from: {MACHINES_HELP}",
+        help=f"to choose from: {EXECUTORS_HELP}",
     )
     add_setting(group, SizingGoal, "allow_mixed")
     _add_billing_arguments(parser)
@@ -190,7 +190,7 @@ def _run_choose(args: Namespace) -> None:
     models = [read_model(name) for name in args.models]
     goal = goal_of(
         args,
-        args.machines,
+        args.executors,
         allow_mixed=args.allow_mixed,
         on_failure=MOST_PROBABLE if args.most_probable else FAIL,
     )
@@ -224,8 +224,8 @@ CHOOSE = Command(
     description="Choose the number and the type of machines: the best value, the cheapest or the fastest "
     "within a deadline or a budget, with the probability asked for, by all that is billed.",
     example="""\
-  %(prog)s model.json --deadline-seconds 600 --machines 1-64 --price-per-hour 0.19
-  %(prog)s runs.csv --budget-dollars 0.5 --machines 4-64:4 --price-per-hour 0.19 --format json
+  %(prog)s model.json --deadline-seconds 600 --executors 1-64 --price-per-hour 0.19
+  %(prog)s runs.csv --budget-dollars 0.5 --executors 4-64:4 --price-per-hour 0.19 --format json
   %(prog)s m5.json c5.json --deadline-seconds 600 --confidence 0.95 --machines 1-32 \\
       --price-per-hour m5.large=0.096 --price-per-hour c5.large=0.085 --allow-mixed""",
     add_arguments=_add_choose_arguments,
@@ -236,10 +236,10 @@ CHOOSE = Command(
 def _add_report_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("model", metavar="MODEL", help=f"{MODEL_HELP}; - is standard input")
     parser.add_argument(
-        "--machines",
+        *("--executors", "--machines"),
         metavar="NUMBERS",
-        type=machine_numbers,
-        help=f"{MACHINES_HELP}; default: 1 to twice the most that were observed",
+        type=executor_numbers,
+        help=f"{EXECUTORS_HELP}; default: 1 to twice the most that were observed",
     )
     add_run_arguments(parser)
     _add_billing_arguments(parser)
@@ -259,15 +259,15 @@ def _run_report(args: Namespace) -> None:
     if args.price_per_hour is not None:
         (price,) = prices_of(args.price_per_hour, [model.instance_type]).values()
         billing = billing_of(args, price_per_hour=price, models=[model])
-    machines = args.machines
-    if machines is None:
-        most = 2 * max(run.machines for run in model.observations)
+    executors = args.executors
+    if executors is None:
+        most = 2 * max(run.executors for run in model.observations)
         step = -(-most // MOST_POINTS)
-        machines = sorted({1, *range(step, most + 1, step)})
+        executors = sorted({1, *range(step, most + 1, step)})
     has_goal = any(getattr(args, name) is not None for name in LIMITS)
-    goal = goal_of(args, machines) if has_goal else None
+    goal = goal_of(args, executors) if has_goal else None
     prediction = prediction_alone(
-        model, machines=machines, scale=args.scale, iterations=args.iterations, billing=billing, goal=goal
+        model, executors=executors, scale=args.scale, iterations=args.iterations, billing=billing, goal=goal
     )
     write_text(args.output, of_model(model, prediction, goal=goal), force=args.force)
     if prediction.out_of_reach:
@@ -283,7 +283,7 @@ REPORT = Command(
     "the model can be trusted, and the runs that it comes from.",
     example="""\
   %(prog)s model.json --output report.html
-  %(prog)s model.json --machines 1-64 --price-per-hour 0.19 --deadline-seconds 600 --output report.html""",
+  %(prog)s model.json --executors 1-64 --price-per-hour 0.19 --deadline-seconds 600 --output report.html""",
     add_arguments=_add_report_arguments,
     run=_run_report,
 )

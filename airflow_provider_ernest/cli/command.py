@@ -338,11 +338,11 @@ def at_least_one(text: str) -> int:
 MOST_NUMBERS = 2_000
 """A longer range is a typing error, and its predictions would fill the memory."""
 
-MACHINES_HELP = "numbers of machines, such as 16, 1-64, 8-64:8 (in steps of 8) or 4,8,16-32"
+EXECUTORS_HELP = "numbers of executors (or machines), such as 16, 1-64, 8-64:8 (in steps of 8) or 4,8,16-32"
 
 
-def machine_numbers(text: str) -> list[int]:
-    """Numbers of machines from ``16``, ``1-64``, ``8-64:8`` (first-last:step) or a list of those."""
+def executor_numbers(text: str) -> list[int]:
+    """Numbers of executors from ``16``, ``1-64``, ``8-64:8`` (first-last:step) or a list of those."""
     numbers: set[int] = set()
     for part in text.split(","):
         bounds, _, step = part.partition(":")
@@ -350,9 +350,9 @@ def machine_numbers(text: str) -> list[int]:
         try:
             values = range(int(first), int(last if dash else first) + 1, int(step or 1))
         except ValueError:
-            raise ArgumentTypeError(f"{text!r} is not {MACHINES_HELP}") from None
+            raise ArgumentTypeError(f"{text!r} is not {EXECUTORS_HELP}") from None
         if not values or values.start < 1 or values.step < 1:
-            raise ArgumentTypeError(f"{part!r} holds no number of machines of at least 1")
+            raise ArgumentTypeError(f"{part!r} holds no number of executors of at least 1")
         if len(values) > MOST_NUMBERS:
             raise ArgumentTypeError(f"{part!r} holds more than {MOST_NUMBERS} numbers")
         numbers.update(values)
@@ -402,7 +402,8 @@ def add_setting(parser: Any, kind: Any, name: str, **changes: Any) -> None:
             told["help"] += "; default %(default)" + ("g" if isinstance(field.default, float) else "s")
         if "choices" in changes:
             del told["metavar"]
-    parser.add_argument(f"--{name.replace('_', '-')}", **{**told, **changes})
+    names = [name, field.metadata.get("formerly")]
+    parser.add_argument(*(f"--{each.replace('_', '-')}" for each in names if each), **{**told, **changes})
 
 
 def metavar_of(name: str, kind: type | None) -> str:

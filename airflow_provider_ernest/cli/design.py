@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 from airflow_provider_ernest.cli.command import (
     CSV,
+    EXECUTORS_HELP,
     JSON,
-    MACHINES_HELP,
     TABLE,
     Command,
     add_result_arguments,
     add_setting,
     as_csv,
     as_json,
-    machine_numbers,
+    executor_numbers,
     metavar_of,
     tell,
     warn,
@@ -29,7 +29,7 @@ from airflow_provider_ernest.settings import (
     SparkJob,
 )
 from airflow_provider_ernest.settings.bounds import COST_OPTIONS, COST_UNITS, CRITERIA
-from airflow_provider_ernest.words import machines, plain
+from airflow_provider_ernest.words import executors, plain
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.design.candidates import Candidates
@@ -38,19 +38,19 @@ if TYPE_CHECKING:
 
 def _add_arguments(parser: ArgumentParser) -> None:
     bounds = parser.add_argument_group("runs to choose from")
-    for name in ("max_machines", "min_machines", "max_scale", "min_scale"):
+    for name in ("max_executors", "min_executors", "max_scale", "min_scale"):
         add_setting(bounds, DesignBounds, name)
     says = "partitions of the whole input (file blocks or files): the unit of sampling"
     add_setting(bounds, SampledInput, "partitions", required=True, help=says)
     says = "cores that each offers: a run has a partition for each core at least"
-    add_setting(bounds, ConnectedCluster, "cores_per_machine", required=True, help=says)
+    add_setting(bounds, ConnectedCluster, "executor_cores", required=True, help=says)
     add_setting(bounds, SparkJob, "iterations", help="iterations of the sample runs, for iterative jobs")
     purpose = parser.add_argument_group("purpose")
     purpose.add_argument(
-        "--target-machines",
+        *("--target-executors", "--target-machines"),
         metavar="NUMBERS",
-        type=machine_numbers,
-        help=f"the design is for predictions of these, with the whole input: {MACHINES_HELP}",
+        type=executor_numbers,
+        help=f"the design is for predictions of these, with the whole input: {EXECUTORS_HELP}",
     )
     hyphenated = [name.replace(" ", "-") for name in CRITERIA]
     add_setting(purpose, DesignBounds, "criterion", choices=hyphenated)
@@ -81,11 +81,11 @@ def _run(args: Namespace) -> None:
 
     observed = read_runs(args.observed, args.job).runs if args.observed else []
     candidates = _candidates(args)
-    largest = int(candidates.machines.max())
-    if largest < args.max_machines:
+    largest = int(candidates.executors.max())
+    if largest < args.max_executors:
         warn(
             [
-                f"No sample run can have more than {machines(largest)}: at --max-scale "
+                f"No sample run can have more than {executors(largest)}: at --max-scale "
                 f"{plain(args.max_scale)} the {args.partitions} partitions do not give every core one. "
                 "Raise --max-scale, or split the input into more partitions."
             ]
@@ -106,12 +106,12 @@ def _candidates(args: Namespace) -> Candidates:
     within_share = args.budget_share is not None
     usual = MIN_SCALE_WITHIN_SHARE if within_share else MIN_SCALE
     return enumerate_candidates(
-        min_machines=args.min_machines,
-        max_machines=args.max_machines,
+        min_executors=args.min_executors,
+        max_executors=args.max_executors,
         min_scale=usual if args.min_scale is None else args.min_scale,
         max_scale=args.max_scale,
         partitions=args.partitions,
-        cores_per_machine=args.cores_per_machine,
+        executor_cores=args.executor_cores,
         by_ratio=within_share,
     )
 
@@ -126,8 +126,8 @@ def _design(args: Namespace, candidates: Candidates, observed: Sequence[Observat
     if args.budget_share is not None:
         budget = share_of_production(cost, args.budget_share)
     targets = None
-    if args.target_machines is not None:
-        targets = Targets(machines=args.target_machines)
+    if args.target_executors is not None:
+        targets = Targets(executors=args.target_executors)
     return plan_design(
         candidates=candidates,
         targets=targets,
@@ -145,9 +145,9 @@ def _runs_to_fill_in(experiments: Sequence[Experiment]) -> str:
     """The runs as the original's CSV, with empty seconds."""
     has_iterations = any(run.iterations for run in experiments)
     return as_csv(
-        ["#machines", "fraction", "seconds", *(["iterations"] if has_iterations else [])],
+        ["#executors", "fraction", "seconds", *(["iterations"] if has_iterations else [])],
         (
-            [run.machines, f"{run.scale:.12g}", "", *([run.iterations] if has_iterations else [])]
+            [run.executors, f"{run.scale:.12g}", "", *([run.iterations] if has_iterations else [])]
             for run in experiments
         ),
     )
@@ -159,10 +159,10 @@ COMMAND = Command(
     description="Choose the few sample runs that show most about a job within a budget. Written as CSV they "
     "are a file of runs whose seconds are to be filled in.",
     example="""\
-  %(prog)s --max-machines 16 --partitions 1600 --cores-per-machine 4 --output runs.csv
-  %(prog)s --max-machines 8 --partitions 400 --cores-per-machine 4 --target-machines 8-64:8 --cost dollars \\
+  %(prog)s --max-executors 16 --partitions 1600 --executor-cores 4 --output runs.csv
+  %(prog)s --max-executors 8 --partitions 400 --executor-cores 4 --target-executors 8-64:8 --cost dollars \\
       --full-seconds-on-one-machine 7200 --price-per-hour 0.19 --budget-share 0.05
-  %(prog)s --max-machines 8 --partitions 400 --cores-per-machine 4 --observed runs.csv""",
+  %(prog)s --max-executors 8 --partitions 400 --executor-cores 4 --observed runs.csv""",
     add_arguments=_add_arguments,
     run=_run,
 )

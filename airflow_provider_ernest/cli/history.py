@@ -46,16 +46,16 @@ _NAME_LETTERS = 60
 
 COLUMNS = (
     "job",
-    "machines",
+    "executors",
     "scale",
     "row_width",
     "seconds",
     "startup_seconds",
     "instance_type",
     "left_out",
-    "mean_machines",
-    "cores_per_machine",
-    "memory_megabytes_per_machine",
+    "mean_executors",
+    "executor_cores",
+    "executor_memory_megabytes",
     "input_bytes",
     "input_records",
     "started_at",
@@ -218,9 +218,9 @@ def history_lines(jobs: Jobs, scan: Scan) -> list[str]:
     if runs:
 
         def use(job: str) -> float:
-            return sum(run.paid_machine_seconds for run in runs[job])
+            return sum(run.paid_executor_seconds for run in runs[job])
 
-        heading = ("job", "runs", "left out", "machines", "median time", "latest input", "last run (UTC)")
+        heading = ("job", "runs", "left out", "executors", "median time", "latest input", "last run (UTC)")
         rows = [_row(job, runs[job]) for job in sorted(runs, key=lambda job: (-use(job), job))]
         lines += [*aligned(heading, rows, right="runs, left out, median time, latest input"), ""]
     total = sum(map(len, runs.values()))
@@ -241,7 +241,7 @@ def _row(job: str, runs: Sequence[PastRun]) -> tuple[str, ...]:
     from airflow_provider_ernest.documents.runs import amount_read
 
     good = [run for run in runs if not run.failure]
-    sizes = sorted({run.machines for run in good})
+    sizes = sorted({run.executors for run in good})
     latest = [run.input_bytes for run in good if run.input_bytes][-_LATEST_RUNS:]
     began_at = time_of(runs[-1].started_at)
     return (

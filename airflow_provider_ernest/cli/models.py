@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.cli.command import (
-    MACHINES_HELP,
+    EXECUTORS_HELP,
     STANDARD,
     Command,
     add_result_arguments,
     add_setting,
     as_json,
     described,
-    machine_numbers,
+    executor_numbers,
     read_text,
     say,
     tell,
@@ -36,11 +36,11 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.documents.models import AveragingPrior, Model
     from airflow_provider_ernest.documents.runs import Observation
 
-USUAL = ("machines", "fraction", "seconds")
+USUAL = ("executors", "fraction", "seconds")
 """What the columns are without a heading."""
 
 READ: Mapping[str, type] = {
-    **dict.fromkeys(("machines", "iterations"), int),
+    **dict.fromkeys(("executors", "iterations"), int),
     **dict.fromkeys(("scale", "row_width", "seconds", "startup_seconds"), float),
     **dict.fromkeys(("instance_type", "application_id", "event_log"), str),
 }
@@ -49,11 +49,16 @@ READ: Mapping[str, type] = {
 SELECTING = ("job", "left_out")
 """The job of a run in a file of several, and why a run does not count."""
 
-ALIASES = {"cores": "machines", "fraction": "scale", "time": "seconds"}
+ALIASES = {
+    **{"cores": "executors", "fraction": "scale", "time": "seconds"},
+    # As files of earlier versions have them.
+    **{"machines": "executors", "mean_machines": "mean_executors", "cores_per_machine": "executor_cores"},
+    "memory_megabytes_per_machine": "executor_memory_megabytes",
+}
 
 COLUMNS = (
     *(*READ, *ALIASES, *SELECTING),
-    *("mean_machines", "cores_per_machine", "memory_megabytes_per_machine", "input_bytes", "input_records"),
+    *("mean_executors", "executor_cores", "executor_memory_megabytes", "input_bytes", "input_records"),
     *("started_at", "spark", "main"),
 )
 """All that are understood; the last ones are what ``ernest history`` says of runs besides."""
@@ -64,7 +69,7 @@ LARGEST_FRACTION = 10.0
 _NAMED_JOBS = 20
 
 EXPLANATION = (
-    "Each line holds machines,fraction,seconds, such as 8,0.05,12.3; a first line may name the columns, and "
+    "Each line holds executors,fraction,seconds, such as 8,0.05,12.3; a first line may name the columns, and "
     "lines that begin with # are comments."
 )
 
@@ -169,9 +174,9 @@ def _heading(cells: Sequence[str], place: str) -> list[str]:
             remedy=EXPLANATION,
         )
     fields = [ALIASES.get(title, title) for title in titles]
-    if len(set(fields)) < len(fields) or not {"machines", "scale"} <= set(fields):
+    if len(set(fields)) < len(fields) or not {"executors", "scale"} <= set(fields):
         raise InvalidDocumentError(
-            f"{place}: the heading must name machines and fraction, each once.", remedy=EXPLANATION
+            f"{place}: the heading must name executors and fraction, each once.", remedy=EXPLANATION
         )
     return titles
 
@@ -209,8 +214,8 @@ def _run(
     """The run of a line; None where it has no seconds."""
     from airflow_provider_ernest.documents.runs import Observation
 
-    if not {"machines", "scale"} <= row.keys():
-        raise InvalidDocumentError(f"{place}: machines or fraction is missing.", remedy=EXPLANATION)
+    if not {"executors", "scale"} <= row.keys():
+        raise InvalidDocumentError(f"{place}: executors or fraction is missing.", remedy=EXPLANATION)
     fields = {field: _value(field, cell, place) for field, cell in row.items() if field in READ}
     if "seconds" not in fields:
         return None
@@ -239,7 +244,7 @@ def _value(field: str, cell: str, place: str) -> Any:
     if READ[field] is int and value != number:
         raise InvalidDocumentError(
             f"{place}: {field} {cell} is not a whole number.",
-            remedy="Machines come first, then the fraction of the input.",
+            remedy="Executors come first, then the fraction of the input.",
         )
     return value
 
@@ -324,7 +329,7 @@ def _add_fit_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "runs",
         metavar="RUNS",
-        help="file of runs: CSV of machines,fraction,seconds, or a model to fit anew; - is standard input",
+        help="file of runs: CSV of executors,fraction,seconds, or a model to fit anew; - is standard input",
     )
     group = parser.add_argument_group("fitting")
     add_setting(group, ModelSettings, "method", choices=METHODS)
@@ -384,7 +389,7 @@ FIT = Command(
     example="""\
   %(prog)s runs.csv --job grep --output model.json
   %(prog)s runs.csv --method classic
-  %(prog)s runs.csv --known-driver-share 1 --terms 1 scale/machines 'log(machines)'""",
+  %(prog)s runs.csv --known-driver-share 1 --terms 1 scale/executors 'log(executors)'""",
     add_arguments=_add_fit_arguments,
     run=_run_fit,
 )
@@ -397,7 +402,11 @@ WORTH_TELLING = 0.005
 def _add_predict_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("model", metavar="MODEL", help=f"{MODEL_HELP}; - is standard input")
     parser.add_argument(
-        "--machines", metavar="NUMBERS", type=machine_numbers, required=True, help=MACHINES_HELP
+        *("--executors", "--machines"),
+        metavar="NUMBERS",
+        type=executor_numbers,
+        required=True,
+        help=EXECUTORS_HELP,
     )
     add_run_arguments(parser)
     parser.add_argument(
@@ -432,23 +441,23 @@ def _predictions(model: Model, args: Namespace) -> list[dict[str, Any]]:
 
     from airflow_provider_ernest.prediction.predict import ModelForecast, extrapolation, require_time
 
-    machines, scale = args.machines, args.scale
-    forecast = ModelForecast(model, machines=machines, scale=scale, iterations=args.iterations)
+    executors, scale = args.executors, args.scale
+    forecast = ModelForecast(model, executors=executors, scale=scale, iterations=args.iterations)
     with np.errstate(over="ignore", invalid="ignore"):  # what no number holds is refused
         seconds, (low, high) = forecast.seconds, forecast.interval(args.level)
     for times in (seconds, low, high):
-        require_time(times, machines, scale=scale, instance_type=model.instance_type)
+        require_time(times, executors, scale=scale, instance_type=model.instance_type)
     return [
         {
-            "machines": count,
+            "executors": count,
             "scale": scale,
             "seconds": float(seconds[position]),
             "low_seconds": float(low[position]),
             "high_seconds": float(high[position]),
             "term_seconds": terms,
-            "extrapolates": extrapolation(model, machines=count, scale=scale),
+            "extrapolates": extrapolation(model, executors=count, scale=scale),
         }
-        for position, (count, terms) in enumerate(zip(machines, forecast.contributions(), strict=True))
+        for position, (count, terms) in enumerate(zip(executors, forecast.contributions(), strict=True))
     ]
 
 
@@ -464,7 +473,9 @@ def _table(predictions: list[dict[str, Any]], *, level: float, startup_seconds: 
         told = ", ".join(
             f"{name} {as_percent(each)}" for name, each in shares.items() if each > WORTH_TELLING
         )
-        lines.append(f"{row['machines']:8d} {tenths(row['seconds']):>10s}   {interval:>20s}   {told}{remark}")
+        lines.append(
+            f"{row['executors']:8d} {tenths(row['seconds']):>10s}   {interval:>20s}   {told}{remark}"
+        )
     scale = predictions[0]["scale"]
     lines.append(f"{input_share(scale)} of the input; a start-up of {duration(startup_seconds)} comes on top")
     return lines
@@ -476,8 +487,8 @@ PREDICT = Command(
     description="Predict the seconds of a run on numbers of machines, with an interval, the share of each "
     "term, and what the observed runs do not support.",
     example="""\
-  %(prog)s model.json --machines 1-64
-  %(prog)s runs.csv --machines 8,16,32 --scale 1.5 --level 0.95 --format json""",
+  %(prog)s model.json --executors 1-64
+  %(prog)s runs.csv --executors 8,16,32 --scale 1.5 --level 0.95 --format json""",
     add_arguments=_add_predict_arguments,
     run=_run_predict,
 )

@@ -49,6 +49,8 @@ class ClusterHandle(Document):
         aws_conn_id: the Airflow connection through which it was launched.
         master: the machine that runs only the Spark master, if any.
         culled: machines that were launched in excess and ended again, the slowest first.
+        executors_per_machine: how many each machine holds; None where the cluster places them as it likes,
+            and `machines` has one entry for each executor that it can give.
     """
 
     kind: str
@@ -69,6 +71,12 @@ class ClusterHandle(Document):
     region: str | None = None
     master: Machine | None = None
     culled: tuple[CulledMachine, ...] = ()
+    executors_per_machine: int | None = 1
+
+    @classmethod
+    def of_schema_1(cls, data: dict[str, Any]) -> dict[str, Any]:
+        """The same: machines are machines here."""
+        return data
 
     @property
     def price_per_hour(self) -> float | None:

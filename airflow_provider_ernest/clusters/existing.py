@@ -1,7 +1,7 @@
 """A Spark cluster that somebody else starts and ends: standalone, YARN or Kubernetes.
 
-Nothing is launched and nothing is ended here. A standalone master lists its machines at its web address; for
-the others they are declared.
+Nothing is launched and nothing is ended here. A standalone master lists its machines at its web address; of
+the others it is declared how many executors of which shape they can give.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ EXISTING = ConnectedCluster.kind
 _WEB_PORT = 8080
 _ANSWER_SECONDS = 5.0
 _STANDALONE = "spark://"
-_SIZES = ("machines", "cores_per_machine", "memory_megabytes_per_machine")
+_SIZES = ("executors", "executor_cores", "executor_memory_megabytes")
 
 
 def look_up(spec: ConnectedCluster, master_url: str) -> ClusterHandle:
-    """Find the machines of a cluster, which is left alone.
+    """Find what a cluster can give, which is left alone.
 
     Args:
         spec: what is known of it.
@@ -62,6 +62,8 @@ def look_up(spec: ConnectedCluster, master_url: str) -> ClusterHandle:
         )
     web_url, state = (_ask_master(spec, addresses) if is_standalone else None) or (None, None)
     machines = _registered(spec, str(web_url), state.machines) if state else _declared(spec, master_url)
+    # A standalone master has a worker on each machine, and an executor takes what its smallest offers.
+    alone = 1 if is_standalone else None
     return ClusterHandle(
         kind=EXISTING,
         name=spec.spark_conn_id,
@@ -73,6 +75,7 @@ def look_up(spec: ConnectedCluster, master_url: str) -> ClusterHandle:
         spark_conn_id=spec.spark_conn_id,
         python=spec.python,
         driver_host=spec.driver_host,
+        executors_per_machine=spec.executors_per_machine or alone,
     )
 
 
@@ -108,16 +111,16 @@ def _ask_master(spec: ConnectedCluster, addresses: Sequence[str]) -> tuple[str, 
 
 def _registered(spec: ConnectedCluster, web_url: str, alive: Sequence[Machine]) -> list[Machine]:
     """The workers, each with what is declared, else with what the smallest has."""
-    wanted = spec.machines or 1
+    wanted = spec.executors or 1
     if len(alive) < wanted:
         raise ClusterLostError(
-            f"The master at {web_url} has {len(alive)} workers; machines={wanted} were declared.",
+            f"The master at {web_url} has {len(alive)} workers; executors={wanted} were declared.",
             remedy="Start the others, or declare fewer.",
         )
     offered = min(worker.cores for worker in alive), min(worker.memory_megabytes for worker in alive)
     if offered[0] < max(worker.cores for worker in alive):
         log.warning("Its workers differ in cores; %d of each are counted on", offered[0])
-    declared = spec.cores_per_machine, spec.memory_megabytes_per_machine
+    declared = spec.executor_cores, spec.executor_memory_megabytes
     for name, stated, least in zip(_SIZES[1:], declared, offered, strict=True):
         if stated is not None and stated > least:
             raise InvalidParameterError(name, stated, f"is more than its smallest worker offers ({least})")
@@ -134,7 +137,7 @@ def _declared(spec: ConnectedCluster, master_url: str) -> list[Machine]:
             _SIZES[sizes.index(None)],
             None,
             f"leaves open what the cluster at {master_url} has",
-            remedy=f"Declare machines, cores_per_machine and memory_megabytes_per_machine{also}.",
+            remedy=f"Declare {', '.join(_SIZES[:2])} and {_SIZES[2]}{also}.",
         )
     count, cores, memory = sizes
     return [Machine(cores=cores, memory_megabytes=memory, price_per_hour=spec.price_per_hour)] * count

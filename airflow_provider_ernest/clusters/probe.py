@@ -52,7 +52,7 @@ def probe_bandwidth(
     from airflow_provider_ernest.spark.submit import ErnestSubmitHook, driver_conf
 
     machines, cores, conf = len(handle.machines), handle.cores_per_machine, handle.spark_conf()
-    size = sizing_conf(machines=machines, cores_per_machine=cores, machines_wait_seconds=timeout_seconds)
+    size = sizing_conf(executors=machines, executor_cores=cores, executors_wait_seconds=timeout_seconds)
     folder = make_owned(runtime_folder())
     try:
         output = Path(folder, "bandwidth.json")

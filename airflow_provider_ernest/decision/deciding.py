@@ -19,7 +19,7 @@ import airflow_provider_ernest.words as words
 from airflow_provider_ernest.decision.goals import Goal, cheapest_that_meets, fastest, on_pareto_front
 from airflow_provider_ernest.decision.mixed import mixed_alternatives, mixed_billing
 from airflow_provider_ernest.decision.offers import Forecast, Offer
-from airflow_provider_ernest.documents.decisions import Alternative, Configuration, Decision, Reachable
+from airflow_provider_ernest.documents.decisions import Alternative, Decision, Reachable
 from airflow_provider_ernest.exceptions import ErnestError, InfeasibleGoalError, InvalidParameterError
 from airflow_provider_ernest.prediction.numbers import raised
 from airflow_provider_ernest.prediction.predict import no_prediction
@@ -72,8 +72,7 @@ class Choice:
 
     def offer_of(self, alternative: Alternative) -> Offer:
         """The offer that an alternative comes from; of a mix that of the type with most machines."""
-        own = Configuration(machines=alternative.machines, instance_type=alternative.instance_type)
-        main = max(alternative.composition or (own,), key=lambda part: part.machines)
+        main = max(alternative.composition or (alternative.config,), key=lambda part: part.executors)
         return next(offer for offer in self.offers if offer.type_name == main.instance_type)
 
     def runners_up(self, most: int) -> list[Alternative]:
@@ -123,12 +122,11 @@ def _instead(choice: Choice, goal: Goal, error: ErnestError, fallback: Decision 
         return _decision_on(surest, choice, goal, fallback_reason=error.message)
     if goal.stated.reaction == FAIL or fallback is None:
         return None
-    machines = words.machines(fallback.config.machines)
     return replace(
         fallback,
         alternatives=choice.alternatives,
         fallback_reason=error.message,
-        warnings=(f"The stated fallback of {machines} was taken: {error.message}", *choice.warnings),
+        warnings=(f"The stated fallback of {fallback.config} was taken: {error.message}", *choice.warnings),
     )
 
 
@@ -185,10 +183,11 @@ def _alternatives(forecast: Forecast, goal: Goal) -> list[Alternative]:
     extrapolates, shortages = forecast.extrapolates, forecast.memory_shortages
     return [
         Alternative(
-            machines=count,
+            executors=count,
             instance_type=offer.type_name,
+            executors_per_machine=offer.model.executors_per_machine,
             seconds=all_seconds[at],
-            cost=billing.cost(machines=count, seconds=all_seconds[at]).total,
+            cost=billing.cost(executors=count, seconds=all_seconds[at]).total,
             feasible=goal.is_kept(probabilities[at]),
             likely_seconds=likely[at],
             nearly_certain_seconds=nearly_certain[at],
@@ -215,7 +214,7 @@ def _decision_on(
     reasons = [fallback_reason] if fallback_reason else []
     doubts = dict.fromkeys(warning for each in models for warning in each.warnings)
     return Decision(
-        config=Configuration(machines=chosen.machines, instance_type=chosen.instance_type),
+        config=chosen.config,
         goal=goal.in_words,
         price_per_hour=billing.price_per_hour,
         predicted_seconds=chosen.seconds,
@@ -233,7 +232,7 @@ def _decision_on(
         probability=chosen.probability,
         confidence=goal.confidence if goal.has_limits else None,
         billing=billing,
-        cost_parts=billing.cost(machines=chosen.machines, seconds=chosen.seconds),
+        cost_parts=billing.cost(executors=chosen.executors, seconds=chosen.seconds),
         composition=chosen.composition,
         worth="" if fallback_reason else _worth(chosen, choice, goal),
     )
@@ -298,8 +297,7 @@ def _infeasible(choice: Choice, goal: Goal, forecasts: Sequence[Forecast]) -> In
     return InfeasibleGoalError(
         f"No allowed configuration {missed}. {likely} likely to meet the goal{told}.{_possible(reach, goal)}",
         best=best.seconds if goal.deadline_seconds is not None else best.cost,
-        remedy=f"{remedy}, ask for less confidence, allow other numbers of machines, or train on another "
-        "instance type.",
+        remedy=f"{remedy}, ask for less confidence, allow other sizes, or train on another instance type.",
         most_probable=surest,
         within_reach=reach,
     )
@@ -341,7 +339,9 @@ def _told(alternative: Alternative) -> str:
 def _on(found: Reachable | Alternative) -> str:
     if isinstance(found, Alternative) and found.composition:
         return found.instance_type
-    return words.machines(found.machines, found.instance_type)
+    return words.executors(
+        found.executors, found.instance_type, executors_per_machine=found.executors_per_machine
+    )
 
 
 def _within_reach(forecasts: Sequence[Forecast], goal: Goal) -> WithinReach:
@@ -353,8 +353,13 @@ def _within_reach(forecasts: Sequence[Forecast], goal: Goal) -> WithinReach:
         sure = forecast.seconds_kept_within(goal.confidence) + offer.model.startup_seconds
         for count, seconds in zip(offer.counts, sure.tolist(), strict=True):
             deadline = seconds + offer.billing.boot_seconds  # from the launch of the machines on
-            dollars = offer.billing.cost(machines=count, seconds=seconds).total
-            on = partial(Reachable, machines=count, instance_type=offer.type_name)
+            dollars = offer.billing.cost(executors=count, seconds=seconds).total
+            on = partial(
+                Reachable,
+                executors=count,
+                instance_type=offer.type_name,
+                executors_per_machine=offer.model.executors_per_machine,
+            )
             if goal.deadline_seconds is None or deadline <= goal.deadline_seconds:
                 in_time.append(on(limit=dollars))
             if goal.budget_dollars is None or dollars <= goal.budget_dollars:
@@ -366,7 +371,7 @@ def _within_reach(forecasts: Sequence[Forecast], goal: Goal) -> WithinReach:
 
 def _least(found: Sequence[Reachable], *, is_time: bool) -> Reachable | None:
     """The least limit, of equal ones that on fewer machines, rounded up as people read it."""
-    least = min(found, key=lambda each: (each.limit, each.machines), default=None)
+    least = min(found, key=lambda each: (each.limit, each.executors), default=None)
     if least is None:
         return None
     limit = raised(least.limit, digits=DIGITS)

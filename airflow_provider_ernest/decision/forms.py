@@ -27,7 +27,7 @@ DAEMON_RESERVE_MEGABYTES = 1024
 
 
 @dataclass(frozen=True, kw_only=True)
-class MachineShape:
+class ExecutorShape:
     """What one executor that fills a machine may take."""
 
     cores: int
@@ -49,39 +49,39 @@ class MachineGroup:
     """So many machines of a type."""
 
     instance_type: str
-    machines: int
-    shape: MachineShape | None = None  # of each; None where nothing tells it
+    executors: int
+    shape: ExecutorShape | None = None  # of each; None where nothing tells it
 
     @property
-    def known_shape(self) -> MachineShape:
+    def known_shape(self) -> ExecutorShape:
         """The shape; a `MissingResourceError` where nothing tells it."""
         if self.shape is None:
             raise MissingResourceError(
                 f"Nothing tells the cores and the memory of a machine of type {self.instance_type!r}.",
                 remedy="Pass the cluster of the sample runs to the FitModelOperator, which notes its "
-                "machines, or state cores_per_machine.",
+                "machines, or state executor_cores.",
             )
         return self.shape
 
 
-def groups_of(decision: Decision, shapes: Mapping[str, MachineShape]) -> tuple[MachineGroup, ...]:
+def groups_of(decision: Decision, shapes: Mapping[str, ExecutorShape]) -> tuple[MachineGroup, ...]:
     """The machines of a decision, by type; the type with most machines first."""
-    chosen = sorted(decision.composition or (decision.config,), key=lambda one: -one.machines)
+    chosen = sorted(decision.composition or (decision.config,), key=lambda one: -one.executors)
     return tuple(
         MachineGroup(
-            instance_type=one.instance_type, machines=one.machines, shape=shapes.get(one.instance_type)
+            instance_type=one.instance_type, executors=one.executors, shape=shapes.get(one.instance_type)
         )
         for one in chosen
     )
 
 
-def only_group(decision: Decision, shapes: Mapping[str, MachineShape], *, target: str) -> MachineGroup:
+def only_group(decision: Decision, shapes: Mapping[str, ExecutorShape], *, target: str) -> MachineGroup:
     """The machines of a decision for a target that takes one type only; a mix is refused."""
     groups = groups_of(decision, shapes)
     if len(groups) > 1:
         raise InvalidParameterError(
             "instance_type",
-            " + ".join(f"{one.machines} {one.instance_type}" for one in groups),
+            " + ".join(f"{one.executors} {one.instance_type}" for one in groups),
             f"is a mix of types, and all workers of {target} are alike",
             remedy="Decide with allow_mixed=False.",
         )
@@ -185,7 +185,7 @@ def memory_of(name: str, heap_megabytes: int, conf: Mapping[str, str]) -> Execut
     )
 
 
-def wanted_memory(shape: MachineShape, conf: Mapping[str, str]) -> ExecutorMemory:
+def wanted_memory(shape: ExecutorShape, conf: Mapping[str, str]) -> ExecutorMemory:
     """What an executor took in the sample runs: as the job's properties say, else what fills the machine."""
     heap = megabytes(HEAP, conf[HEAP]) if HEAP in conf else shape.memory_megabytes
     if heap is None:
@@ -196,7 +196,7 @@ def wanted_memory(shape: MachineShape, conf: Mapping[str, str]) -> ExecutorMemor
 
 
 def memory_within(
-    shape: MachineShape, conf: Mapping[str, str], *, room_megabytes: int | None
+    shape: ExecutorShape, conf: Mapping[str, str], *, room_megabytes: int | None
 ) -> ExecutorMemory:
     """What an executor may take on a machine: as in the sample runs, or less where that has no room.
 
@@ -272,7 +272,7 @@ def layout_on(groups: Sequence[MachineGroup]) -> Layout:
     of_machines = [group.known_shape.cores for group in groups]
     cores = math.gcd(*of_machines)
     shares = tuple(each // cores for each in of_machines)
-    count = sum(group.machines * share for group, share in zip(groups, shares, strict=True))
+    count = sum(group.executors * share for group, share in zip(groups, shares, strict=True))
     return Layout(count=count, cores=cores, shares=shares)
 
 
@@ -281,7 +281,7 @@ def memory_on(
     layout: Layout,
     conf: Mapping[str, str],
     *,
-    room: Callable[[MachineShape], int | None],
+    room: Callable[[ExecutorShape], int | None],
 ) -> ExecutorMemory:
     """What each of the executors takes that fill some machines; a layout that would not come out is refused.
 
@@ -317,10 +317,10 @@ _NODE_MILLICORES_PER_CORE = 850
 
 def yarn_conf(
     decision: Decision,
-    shapes: Mapping[str, MachineShape],
+    shapes: Mapping[str, ExecutorShape],
     *,
     conf: Mapping[str, str],
-    room: Callable[[MachineShape], int | None] = attrgetter("room_megabytes"),
+    room: Callable[[ExecutorShape], int | None] = attrgetter("room_megabytes"),
 ) -> dict[str, str]:
     """Properties for YARN: the job's own, with its memory where stated, and the sizing, which wins.
 
@@ -332,7 +332,7 @@ def yarn_conf(
     memory = memory_on(groups, layout, conf, room=room)
     return {
         **conf,
-        **sizing_conf(machines=layout.count, cores_per_machine=layout.cores),
+        **sizing_conf(executors=layout.count, executor_cores=layout.cores),
         HEAP: f"{memory.heap_megabytes}m",
         OVERHEAD: f"{memory.overhead_megabytes}m",
     }
@@ -340,7 +340,7 @@ def yarn_conf(
 
 def kubernetes_conf(
     decision: Decision,
-    shapes: Mapping[str, MachineShape],
+    shapes: Mapping[str, ExecutorShape],
     *,
     conf: Mapping[str, str],
 ) -> dict[str, str]:
@@ -386,7 +386,7 @@ def instance_groups(decision: Decision) -> list[dict[str, Any]]:
                 "Name": f"task {group.instance_type}" if index else "core",
                 "InstanceRole": "TASK" if index else "CORE",
                 "InstanceType": group.instance_type,
-                "InstanceCount": group.machines,
+                "InstanceCount": group.executors,
                 "Market": market,
             }
         )
@@ -405,7 +405,7 @@ def _require_type(instance_type: str, *known: re.Pattern[str], target: str) -> N
 
 def step_arguments(
     decision: Decision,
-    shapes: Mapping[str, MachineShape],
+    shapes: Mapping[str, ExecutorShape],
     *,
     conf: Mapping[str, str],
 ) -> list[str]:
@@ -419,7 +419,7 @@ def step_arguments(
     it would take an executor's room.
     """
 
-    def room(shape: MachineShape) -> int | None:
+    def room(shape: ExecutorShape) -> int | None:
         own = shape.room_megabytes
         if own is None:
             return None
@@ -446,7 +446,7 @@ _TO_ESCAPE = str.maketrans({'"': '\\"', "\\": "\\\\"})
 
 def emr_serverless(
     decision: Decision,
-    shapes: Mapping[str, MachineShape],
+    shapes: Mapping[str, ExecutorShape],
     *,
     conf: Mapping[str, str],
 ) -> dict[str, Any]:
@@ -464,7 +464,7 @@ def emr_serverless(
     group = only_group(decision, shapes, target="EMR Serverless")
     shape = group.known_shape
     gigabytes = _worker_gigabytes(
-        "cores_per_machine", shape.cores, wanted_memory(shape, conf).container_megabytes
+        "executor_cores", shape.cores, wanted_memory(shape, conf).container_megabytes
     )
     memory = filling(gigabytes * _MEGABYTES_PER_GIGABYTE, conf)
     driver = {name: conf.get(name, default) for name, default in _DRIVER_DEFAULTS.items()}
@@ -476,7 +476,7 @@ def emr_serverless(
     properties = {
         **conf,
         **driver,
-        **sizing_conf(machines=group.machines, cores_per_machine=shape.cores),
+        **sizing_conf(executors=group.executors, executor_cores=shape.cores),
         HEAP: f"{memory.heap_megabytes}m",
         # By this and not by the executors' own property, to which EMR might add it.
         "spark.emr-serverless.memoryOverheadFactor": f"{overhead_factor(conf):g}",
@@ -484,8 +484,8 @@ def emr_serverless(
     return {
         "sparkSubmitParameters": " ".join(f"--conf {_quoted(f'{k}={v}')}" for k, v in properties.items()),
         "maximumCapacity": {
-            "cpu": f"{group.machines * shape.cores + driver_cores} vCPU",
-            "memory": f"{group.machines * gigabytes + driver_gigabytes} GB",
+            "cpu": f"{group.executors * shape.cores + driver_cores} vCPU",
+            "memory": f"{group.executors * gigabytes + driver_gigabytes} GB",
         },
     }
 
@@ -538,7 +538,7 @@ _WORKERS = {
 
 
 def glue_workers(
-    decision: Decision, shapes: Mapping[str, MachineShape], *, conf: Mapping[str, str]
+    decision: Decision, shapes: Mapping[str, ExecutorShape], *, conf: Mapping[str, str]
 ) -> dict[str, Any]:
     """``WorkerType`` and ``NumberOfWorkers`` for StartJobRun: a worker for each machine and for the driver.
 
@@ -553,10 +553,10 @@ def glue_workers(
     needed = wanted_memory(shape, conf).container_megabytes
     for worker_type, (cores, gigabytes) in _WORKERS.items():
         if cores == shape.cores and needed <= gigabytes * _MEGABYTES_PER_GIGABYTE:
-            return {"WorkerType": worker_type, "NumberOfWorkers": group.machines + 1}
+            return {"WorkerType": worker_type, "NumberOfWorkers": group.executors + 1}
     offered = ", ".join(f"{name} {cores}/{gigabytes}" for name, (cores, gigabytes) in _WORKERS.items())
     raise InvalidParameterError(
-        "cores_per_machine",
+        "executor_cores",
         shape.cores,
         f"with {needed} MB for the executor is no worker of Glue (cores/GB: {offered})",
         remedy="Train on machines like one of them.",
@@ -579,9 +579,9 @@ def databricks_cluster(decision: Decision) -> dict[str, Any]:
     """
     group = only_group(decision, {}, target="Databricks")
     _require_type(group.instance_type, EC2_TYPE, _AZURE_TYPE, _GOOGLE_TYPE, target="Databricks")
-    sizing = sizing_conf(machines=group.machines, cores_per_machine=1)
+    sizing = sizing_conf(executors=group.executors, executor_cores=1)
     return {
-        "num_workers": group.machines,
+        "num_workers": group.executors,
         "node_type_id": group.instance_type,
         # So that the work spreads as in the sample runs.
         "spark_conf": {"spark.locality.wait": sizing["spark.locality.wait"]},
@@ -595,7 +595,7 @@ UNAVAILABLE = "unavailable"
 
 def outputs(
     decision: Decision,
-    shapes: Mapping[str, MachineShape],
+    shapes: Mapping[str, ExecutorShape],
     *,
     conf: Mapping[str, str],
     conf_there: Mapping[str, Mapping[str, str]] | None = None,

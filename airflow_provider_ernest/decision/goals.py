@@ -36,14 +36,14 @@ class Goal:
         words = " within ".join([best, *([" and ".join(limits)] if limits else [])])
         return f"{words} in {confidence(self.confidence)} of runs" if self.has_limits else words
 
-    def limit_seconds(self, billing: Billing, machines: int) -> float:
+    def limit_seconds(self, billing: Billing, executors: int) -> float:
         """The longest run, from submission to end, that keeps to the goal; infinite without limits."""
         limits = [math.inf]
         if self.deadline_seconds is not None:
             limits.append(self.deadline_seconds * (1 + TOLERANCE) - billing.boot_seconds)
         if self.budget_dollars is not None:
             budget = self.budget_dollars * (1 + TOLERANCE)
-            limits.append(billing.most_seconds(machines=machines, budget_dollars=budget))
+            limits.append(billing.most_seconds(executors=executors, budget_dollars=budget))
         return max(0.0, min(limits))
 
     def is_kept(self, probability: float | None) -> bool:
@@ -68,7 +68,7 @@ class Goal:
         of = cost * seconds if best == BALANCED else seconds if self.is_time else cost
         kept = 1.0 if best != BEST_VALUE or alternative.probability is None else alternative.probability
         others = (cost, seconds) if best == BALANCED or self.is_time else (seconds, cost)
-        return rounded(of / max(kept, HOPELESS)), *map(rounded, others), alternative.machines
+        return rounded(of / max(kept, HOPELESS)), *map(rounded, others), alternative.executors
 
 
 def on_pareto_front(points: Sequence[tuple[float, float]]) -> list[bool]:
@@ -103,7 +103,7 @@ def cheapest_that_meets(alternatives: Sequence[Alternative]) -> Alternative | No
 def fastest(alternatives: Sequence[Alternative]) -> Alternative | None:
     """The least seconds of those that keep to the goal as surely as was asked; where none does, of all."""
     met = [each for each in alternatives if each.feasible]
-    return min(met or alternatives, key=lambda each: (each.seconds, each.cost, each.machines), default=None)
+    return min(met or alternatives, key=lambda each: (each.seconds, each.cost, each.executors), default=None)
 
 
 def next_faster(alternatives: Sequence[Alternative], than: Alternative) -> Alternative | None:
@@ -114,4 +114,4 @@ def next_faster(alternatives: Sequence[Alternative], than: Alternative) -> Alter
 
 
 def _by_dollars(each: Alternative) -> tuple[float, ...]:
-    return each.cost, each.seconds, each.machines
+    return each.cost, each.seconds, each.executors

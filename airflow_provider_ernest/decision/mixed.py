@@ -77,8 +77,8 @@ def _promising(job: MixedJob, goal: Goal, pair: tuple[int, int]) -> IntArray:
     offers = [job.offers[each] for each in pair]
     counts = np.stack(np.meshgrid(*([0, *offer.counts] for offer in offers)), axis=-1).reshape(-1, 2)[1:]
     counts = counts[counts.sum(axis=1) <= job.most_machines]
-    machines, billings = counts.sum(axis=1), [offer.billing for offer in offers]
-    run = job.fixed_seconds + job.sharing_seconds * machines + 1 / (counts @ (1 / job.work_seconds[[*pair]]))
+    executors, billings = counts.sum(axis=1), [offer.billing for offer in offers]
+    run = job.fixed_seconds + job.sharing_seconds * executors + 1 / (counts @ (1 / job.work_seconds[[*pair]]))
     # A run waits for all of its machines.
     waiting = max(offer.model.startup_seconds for offer in offers)
     waiting += max(each.boot_seconds for each in billings)
@@ -100,7 +100,7 @@ def _promising(job: MixedJob, goal: Goal, pair: tuple[int, int]) -> IntArray:
             limits = np.minimum(limits, increment * np.floor(paid / increment + TOLERANCE))
         spreads = np.array([job.log_spread(count) for count in range(job.most_machines + 1)])
         left = np.maximum(limits - waiting, np.finfo(np.float64).tiny)
-        probability = ndtr(np.log(left / run) / spreads[machines])
+        probability = ndtr(np.log(left / run) / spreads[executors])
         kept = probability >= goal.confidence - TOLERANCE
         counts, best = counts[kept], best[kept]
         if goal.objective == BEST_VALUE:  # as in `Goal.preference`
@@ -115,20 +115,20 @@ def mixed_billing(offers: Sequence[Offer], composition: Sequence[Configuration])
     One master, the dearest, and the training are paid once. All machines wait for the slowest to boot.
     """
     of_type = {offer.type_name: offer.billing for offer in offers}
-    parts = [(of_type[part.instance_type], part.machines) for part in composition]
-    machines = sum(count for _, count in parts)
+    parts = [(of_type[part.instance_type], part.executors) for part in composition]
+    executors = sum(count for _, count in parts)
     volume_price = max(billing.volume_price_per_gigabyte_month for billing, _ in parts)
     volumes_per_month = sum(
         count * billing.volume_gigabytes * billing.volume_price_per_gigabyte_month for billing, count in parts
     )
     return replace(
         max((billing for billing, _ in parts), key=lambda billing: billing.training_share),
-        price_per_hour=sum(count * billing.price_per_hour for billing, count in parts) / machines,
+        price_per_hour=sum(count * billing.price_per_hour for billing, count in parts) / executors,
         increment_seconds=max(billing.increment_seconds for billing, _ in parts),
         minimum_seconds=max(billing.minimum_seconds for billing, _ in parts),
         boot_seconds=max(billing.boot_seconds for billing, _ in parts),
         master_price_per_hour=max(billing.master_price_per_hour or 0.0 for billing, _ in parts),
-        volume_gigabytes=volumes_per_month / volume_price / machines if volume_price else 0.0,
+        volume_gigabytes=volumes_per_month / volume_price / executors if volume_price else 0.0,
         volume_price_per_gigabyte_month=volume_price,
         market=" and ".join(sorted({billing.market or ON_DEMAND for billing, _ in parts})),
     )
@@ -145,16 +145,16 @@ def _alternative(job: MixedJob, goal: Goal, counts: dict[int, int]) -> Alternati
     """So many machines, by the position of their type."""
     offers = [job.offers[position] for position in counts]
     parts = tuple(
-        Configuration(machines=count, instance_type=offer.type_name)
+        Configuration(executors=count, instance_type=offer.type_name)
         for offer, count in zip(offers, counts.values(), strict=True)
     )
-    machines, billing = sum(counts.values()), mixed_billing(offers, parts)
+    executors, billing = sum(counts.values()), mixed_billing(offers, parts)
     startup, run = max(offer.model.startup_seconds for offer in offers), job.run_seconds(counts)
-    spread = job.log_spread(machines)
+    spread = job.log_spread(executors)
     scales = [(offer.model, goal.scale * offer.input_growth) for offer in offers]
-    shortages = {memory_shortage(model, machines=machines, scale=scale) for model, scale in scales} - {""}
-    unsupported = {extrapolation(model, machines=machines, scale=scale) for model, scale in scales} - {""}
-    limit = goal.limit_seconds(billing, machines) - startup
+    shortages = {memory_shortage(model, executors=executors, scale=scale) for model, scale in scales} - {""}
+    unsupported = {extrapolation(model, executors=executors, scale=scale) for model, scale in scales} - {""}
+    limit = goal.limit_seconds(billing, executors) - startup
     probability = None
     if goal.has_limits:
         probability = float(ndtr(math.log(limit / run) / spread)) if limit > 0 else 0.0
@@ -164,10 +164,10 @@ def _alternative(job: MixedJob, goal: Goal, counts: dict[int, int]) -> Alternati
         return startup + run * math.exp(-distance), startup + run * math.exp(distance)
 
     return Alternative(
-        machines=machines,
-        instance_type=" + ".join(f"{part.machines} {part.instance_type}" for part in parts),
+        executors=executors,
+        instance_type=" + ".join(f"{part.executors} {part.instance_type}" for part in parts),
         seconds=startup + run,
-        cost=billing.cost(machines=machines, seconds=startup + run).total,
+        cost=billing.cost(executors=executors, seconds=startup + run).total,
         feasible=goal.is_kept(probability),
         likely_seconds=interval(LIKELY),
         nearly_certain_seconds=interval(NEARLY_CERTAIN),
@@ -210,10 +210,10 @@ class MixedJob:
         speed = sum(count / float(self.work_seconds[position]) for position, count in counts.items())
         return self.fixed_seconds + self.sharing_seconds * sum(counts.values()) + 1.0 / speed
 
-    def log_spread(self, machines: int) -> float:
+    def log_spread(self, executors: int) -> float:
         """The deviation of log(seconds): the widest of the types' at the nearest number, with the misfit."""
         widest = max(
-            float(spreads[np.argmin(np.abs(np.array(offer.counts) - machines))])
+            float(spreads[np.argmin(np.abs(np.array(offer.counts) - executors))])
             for offer, spreads in zip(self.offers, self.log_spreads, strict=True)
         )
         return max(LEAST_SPREAD, math.hypot(widest, self.misfit))
@@ -229,17 +229,17 @@ def mixed_job(forecasts: Sequence[Forecast], *, goal: Goal) -> MixedJob | None:
     for each in forecasts:
         offer = each.offer
         if len(offer.counts) < FEWEST_NUMBERS:
-            observed = (run.machines for run in offer.model.observations)
-            wider = replace(offer, machines=[*offer.counts, *observed])
+            observed = (run.executors for run in offer.model.observations)
+            wider = replace(offer, executors=[*offer.counts, *observed])
             each = wider.forecast(scale=goal.scale, iterations=goal.iterations)
         fitted.append(each)
     if any(len(forecast.seconds) < FEWEST_NUMBERS for forecast in fitted):
         return None
     rows = []
     for position, forecast in enumerate(fitted):
-        machines = np.array(forecast.offer.counts, dtype=np.float64)
-        columns = np.zeros((len(machines), 2 + len(fitted)))
-        columns[:, 0], columns[:, 1], columns[:, 2 + position] = 1.0, machines, 1.0 / machines
+        executors = np.array(forecast.offer.counts, dtype=np.float64)
+        columns = np.zeros((len(executors), 2 + len(fitted)))
+        columns[:, 0], columns[:, 1], columns[:, 2 + position] = 1.0, executors, 1.0 / executors
         rows.append(columns / forecast.seconds[:, None])
     relative = np.concatenate(rows)
     try:

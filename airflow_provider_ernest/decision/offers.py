@@ -43,22 +43,22 @@ class Offer:
     """
 
     model: Model  # of the job on that type
-    machines: Sequence[int]  # the numbers to choose from
+    executors: Sequence[int]  # the numbers to choose from
     billing: Billing
     input_growth: float = 1.0  # today's input by that which the model was trained for; scales are of today's
 
     def __post_init__(self) -> None:
         if self.billing.price_per_hour is None:
             raise no_price(self.type_name)
-        for index, count in enumerate(self.machines):
-            whole_number(f"machines[{index}]", count)
+        for index, count in enumerate(self.executors):
+            whole_number(f"executors[{index}]", count)
         if not self.counts:
             problem = "has too few slots: all tasks of a barrier stage of the job must run at once"
             raise InvalidParameterError(
-                "machines",
-                list(self.machines),
-                problem if len(self.machines) else "is empty",
-                remedy=f"Allow at least {words.machines(self.least_machines)}.",
+                "executors",
+                list(self.executors),
+                problem if len(self.executors) else "is empty",
+                remedy=f"Allow at least {words.executors(self.least_executors)}.",
             )
         positive_number("input_growth", self.input_growth)
 
@@ -70,12 +70,12 @@ class Offer:
     @property
     def counts(self) -> list[int]:
         """The numbers of machines that can run the job, each once, in ascending order."""
-        return sorted({int(count) for count in self.machines if count >= self.least_machines})
+        return sorted({int(count) for count in self.executors if count >= self.least_executors})
 
     @cached_property
-    def least_machines(self) -> int:
+    def least_executors(self) -> int:
         """On fewer Spark refuses a stage whose tasks must all run at once; 1 where no run had one."""
-        told = ((run.machines, run.metrics) for run in self.model.observations if run.metrics)
+        told = ((run.executors, run.metrics) for run in self.model.observations if run.metrics)
         needs = [
             math.ceil(each.barrier_tasks * count / each.slots) for count, each in told if each.barrier_tasks
         ]
@@ -97,7 +97,7 @@ class Forecast:
         self.offer = offer
         self.scale = scale * offer.input_growth
         self._model = ModelForecast(
-            offer.model, machines=offer.counts, scale=self.scale, iterations=iterations
+            offer.model, executors=offer.counts, scale=self.scale, iterations=iterations
         )
         self.seconds = self._predicted()  # shape (n,)
 
@@ -129,13 +129,13 @@ class Forecast:
     def extrapolates(self) -> list[str]:
         """For each number of machines why the observations do not support it; empty where they do."""
         offer = self.offer
-        return [extrapolation(offer.model, machines=count, scale=self.scale) for count in offer.counts]
+        return [extrapolation(offer.model, executors=count, scale=self.scale) for count in offer.counts]
 
     @property
     def memory_shortages(self) -> list[str]:
         """For each number of machines why they cannot hold the data; empty where they can, or may."""
         offer = self.offer
-        return [memory_shortage(offer.model, machines=count, scale=self.scale) for count in offer.counts]
+        return [memory_shortage(offer.model, executors=count, scale=self.scale) for count in offer.counts]
 
     def seconds_kept_within(self, confidence: float) -> FloatArray:
         """The least seconds that runs stay within with this probability, shape (n,), a little rounded up."""
@@ -206,7 +206,7 @@ class HistoryOffer(Offer):
             return 0.0
         if self.replays is None:
             return 1.0
-        is_observed = any(run.machines == count for run in self.model.observations)
+        is_observed = any(run.executors == count for run in self.model.observations)
         return 0.5 * (is_observed + self.is_determined)
 
 
@@ -293,7 +293,7 @@ class HistoryForecast(Forecast):
         startup = self.offer.run_startup_seconds
         low, high = bounds + startup
         return (
-            f"Model and replay disagree, most on {words.machines(count)}: the replay says "
+            f"Model and replay disagree, most on {words.executors(count)}: the replay says "
             f"{words.duration(said + startup)}, the model {words.duration_range((low, high))}. "
             "One of them is wrong: the intervals hold both, and a run there tells which."
         )

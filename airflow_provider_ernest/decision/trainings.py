@@ -27,11 +27,11 @@ NO_CLUSTER = "Its cluster did not start (see the tasks find_model, design, check
 
 
 class Priced(Protocol):
-    """What machines cost, None where unknown; a `TrainingCluster` tells it, too."""
+    """What executors cost, None where unknown; a `TrainingCluster` tells it, too."""
 
     @property
     def price_per_hour(self) -> float | None:
-        """Dollars for one machine and hour."""
+        """Dollars for one executor and hour."""
 
     @property
     def master_price_per_hour(self) -> float | None:
@@ -40,6 +40,10 @@ class Priced(Protocol):
     @property
     def market(self) -> str | None:
         """In which the machines were bought."""
+
+    @property
+    def executors_per_machine(self) -> int | None:
+        """How many a machine holds; None where it places them as it likes."""
 
 
 class KnownCluster(Priced, Protocol):
@@ -110,7 +114,7 @@ def _offers_of(goal: SizingGoal, types: Types, *, left_out: list[str]) -> list[O
     offers: dict[str, Offer] = {}
     for each in types:
         try:
-            offer = _of_trained(each, goal, training, machines_for(each, goal, among=types))
+            offer = _of_trained(each, goal, training, executors_for(each, goal, among=types))
         except MissingResourceError as error:
             if len(types) == 1:
                 raise
@@ -119,7 +123,7 @@ def _offers_of(goal: SizingGoal, types: Types, *, left_out: list[str]) -> list[O
         if offers.setdefault(offer.type_name, offer) is not offer:
             left_out.append(f"A second model of {offer.type_name} is not looked at.")
     if not offers:
-        raise MissingResourceError(" ".join(left_out), remedy="Set fallback_machines to go on without.")
+        raise MissingResourceError(" ".join(left_out), remedy="Set fallback_executors to go on without.")
     left_out += _not_counted(goal.billing, [each for each in types if each.model])
     return list(offers.values())
 
@@ -135,40 +139,40 @@ def _not_counted(stated: Billing, trained: Types) -> Iterator[str]:
             yield f"The cost of the master of {each.instance_type} is unknown and not counted."
 
 
-def machines_for(trained: TrainedType[Any], goal: SizingGoal, *, among: Types) -> tuple[int, ...]:
+def executors_for(trained: TrainedType[Any], goal: SizingGoal, *, among: Types) -> tuple[int, ...]:
     """The allowed numbers of machines that a type's cluster can have; of the only type fewer are refused."""
-    machines, most = goal.machines, trained.cluster.most_machines if trained.cluster else None
-    if most is None or machines[-1] <= most:
-        return machines
+    executors, most = goal.executors, trained.cluster.most_machines if trained.cluster else None
+    if most is None or executors[-1] <= most:
+        return executors
     if len(among) > 1:
-        return tuple(count for count in machines if count <= most)
+        return tuple(count for count in executors if count <= most)
     raise InvalidParameterError(
-        "max_machines" if goal.allowed_machines is None else "allowed_machines",
-        machines[-1],
-        f"is outside the 1 to {most} machines that production may have",
-        remedy="Correct it, or allow or start more machines.",
+        "max_executors" if goal.allowed_executors is None else "allowed_executors",
+        executors[-1],
+        f"is outside the 1 to {most} executors that production may have",
+        remedy="Correct it, or allow or start more.",
     )
 
 
 def _of_trained(
-    trained: TrainedType[Any], goal: SizingGoal, training: float, machines: tuple[int, ...]
+    trained: TrainedType[Any], goal: SizingGoal, training: float, executors: tuple[int, ...]
 ) -> Offer:
     if trained.model is None:
         raise MissingResourceError(
             f"There is no model to choose by: {trained.why_missing.rstrip('.')}.",
-            remedy="Set fallback_machines to go on without one.",
+            remedy="Set fallback_executors to go on without one.",
         )
     price = _price_of(trained, goal)
     if price is None:
         missing = no_price(trained.instance_type, goal.price_per_hour)
         raise MissingResourceError(missing.message, remedy=missing.remedy)
-    if not machines:
+    if not executors:
         raise MissingResourceError(
-            f"its cluster has none of the {in_words(goal.machines)} machines that are allowed."
+            f"its cluster has none of the {in_words(goal.executors)} executors that are allowed."
         )
     return Offer(
         model=trained.model,
-        machines=machines,
+        executors=executors,
         billing=billing_of(
             goal.billing, price_per_hour=price, cluster=trained.priced, training_dollars=training
         ),
@@ -199,21 +203,21 @@ def billing_of(
 
 def _fallback(goal: SizingGoal, types: Types) -> Decision | None:
     """The decision for the stated fallback, but for its reason; impossible machines are refused."""
-    named, machines = goal.fallback_instance_type, goal.fallback_machines
+    named, executors = goal.fallback_instance_type, goal.fallback_executors
     # The first one if the fallback's type is unknown or was not trained.
     trained = next((each for each in types if each.instance_type == named), types[0])
     if named in (None, trained.instance_type):
-        allowed = machines_for(trained, goal, among=types)
+        allowed = executors_for(trained, goal, among=types)
     else:
-        allowed = goal.machines
-    if machines is None:
+        allowed = goal.executors
+    if executors is None:
         return None
-    if machines not in allowed:
+    if executors not in allowed:
         raise InvalidParameterError(
-            "fallback_machines",
-            machines,
-            f"is outside the {in_words(allowed) or 'no'} machines that its cluster can have",
-            remedy="Correct it, or start more machines.",
+            "fallback_executors",
+            executors,
+            f"is outside the {in_words(allowed) or 'no'} executors that its cluster can have",
+            remedy="Correct it, or start more.",
         )
     # Of a cluster that is there already, whatever the model was trained on.
     at_hand = trained.cluster.instance_type if trained.cluster else trained.instance_type
@@ -227,7 +231,13 @@ def _fallback(goal: SizingGoal, types: Types) -> Decision | None:
     if price is not None:
         billing = billing_of(goal.billing, price_per_hour=price, cluster=priced, training_dollars=0.0)
     return Decision(
-        config=Configuration(machines=machines, instance_type=instance_type),
+        config=Configuration(
+            executors=executors,
+            instance_type=instance_type,
+            executors_per_machine=trained.priced.executors_per_machine
+            if is_trained and trained.priced
+            else 1,
+        ),
         goal=Goal(goal).in_words,
         price_per_hour=price,
         billing=billing,
@@ -262,7 +272,7 @@ def record_of(
         origin=origin,
         confidence=goal.confidence if goal.has_limits else None,
         **_asked(goal, iterations),
-        allowed_machines=() if goal.allowed_machines is None else goal.machines,
+        allowed_executors=() if goal.allowed_executors is None else goal.executors,
         model_ids=tuple(models),
         reuse=of_model.reuse if of_model else "",
     )
@@ -295,7 +305,7 @@ def refusal_of(choice: Choice, *, types: Types, iterations: int | None) -> Refus
 def _asked(goal: SizingGoal, iterations: int | None) -> dict[str, Any]:
     return {
         "iterations": iterations,
-        "min_machines": goal.machines[0],
-        "max_machines": goal.machines[-1],
+        "min_executors": goal.executors[0],
+        "max_executors": goal.executors[-1],
         **{name: getattr(goal, name) for name in ("deadline_seconds", "budget_dollars", "objective")},
     }

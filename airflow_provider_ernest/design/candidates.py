@@ -27,13 +27,13 @@ SAME_SCALE = 0.01  # what a run really read may differ from what it was to read 
 class Candidates:
     """Runs that could be made, as columns of shape (n,)."""
 
-    machines: IntArray
+    executors: IntArray
     scale: FloatArray  # shares of the target input
     partitions: IntArray  # the numbers of whole partitions that these shares are
 
     def __len__(self) -> int:
         """The number of runs."""
-        return len(self.machines)
+        return len(self.executors)
 
     def experiment(
         self, at: int, *, index: int, cost: float, iterations: int | None, weight: float = 0.0
@@ -41,7 +41,7 @@ class Candidates:
         """The run at a position, as one to be made."""
         return Experiment(
             index=index,
-            machines=int(self.machines[at]),
+            executors=int(self.executors[at]),
             scale=float(self.scale[at]),
             partitions=int(self.partitions[at]),
             weight=float(weight),
@@ -53,24 +53,24 @@ class Candidates:
         """Where they lie, by number of machines; the fewest first."""
         return tuple(
             CandidateRange(
-                machines=int(machines),
+                executors=int(executors),
                 lowest_scale=float(scales.min()),
                 highest_scale=float(scales.max()),
                 candidates=len(scales),
             )
-            for machines in np.unique(self.machines)
-            for scales in [self.scale[self.machines == machines]]
+            for executors in np.unique(self.executors)
+            for scales in [self.scale[self.executors == executors]]
         )
 
 
 def enumerate_candidates(
     *,
-    min_machines: int = 1,
-    max_machines: int,
+    min_executors: int = 1,
+    max_executors: int,
     min_scale: float,
     max_scale: float,
     partitions: int,
-    cores_per_machine: int = 1,
+    executor_cores: int = 1,
     scale_steps: int = 20,
     by_ratio: bool = False,
 ) -> Candidates:
@@ -89,38 +89,39 @@ def enumerate_candidates(
         InvalidParameterError: a bound is invalid, or contradicts the other.
         DesignError: no run lies within the bounds.
     """
-    min_machines = whole_number("min_machines", min_machines)
-    max_machines = whole_number("max_machines", max_machines)
-    if max_machines < min_machines:
+    min_executors = whole_number("min_executors", min_executors)
+    max_executors = whole_number("max_executors", max_executors)
+    if max_executors < min_executors:
         raise InvalidParameterError(
-            "max_machines",
-            max_machines,
-            f"is less than min_machines={min_machines}",
-            remedy=f"Raise max_machines to {min_machines} or more.",
+            "max_executors",
+            max_executors,
+            f"is less than min_executors={min_executors}",
+            remedy=f"Raise max_executors to {min_executors} or more.",
         )
     partitions = whole_number("partitions", partitions)
-    cores_per_machine = whole_number("cores_per_machine", cores_per_machine)
+    executor_cores = whole_number("executor_cores", executor_cores)
     least, most = _partition_bounds(min_scale=min_scale, max_scale=max_scale, partitions=partitions)
     steps = whole_number("scale_steps", scale_steps)
     # A single step is the upper bound: the larger sample tells more.
     spread = np.geomspace if by_ratio else np.linspace
     counts = np.unique(np.rint(spread(most, least, steps)).astype(np.int64))
-    partition_column, machine_column = (
-        grid.ravel() for grid in np.meshgrid(counts, np.arange(min_machines, max_machines + 1), indexing="ij")
+    partition_column, executor_column = (
+        grid.ravel()
+        for grid in np.meshgrid(counts, np.arange(min_executors, max_executors + 1), indexing="ij")
     )
-    enough = partition_column >= cores_per_machine * machine_column
+    enough = partition_column >= executor_cores * executor_column
     if not enough.any():
-        cores = cores_per_machine * min_machines
+        cores = executor_cores * min_executors
         message = (
             f"At most {most} partitions are sampled, fewer than the {cores} cores of the smallest cluster."
         )
         remedy = f"Raise max_scale to {rounded_up(cores / partitions)} or more"
         if cores > partitions:
             remedy = f"Store the input in at least {cores} partitions (now: {partitions})"
-        raise DesignError(message, remedy=f"{remedy}, or lower min_machines.")
-    partition_column, machine_column = partition_column[enough], machine_column[enough]
+        raise DesignError(message, remedy=f"{remedy}, or lower min_executors.")
+    partition_column, executor_column = partition_column[enough], executor_column[enough]
     return Candidates(
-        machines=machine_column, scale=partition_column / partitions, partitions=partition_column
+        executors=executor_column, scale=partition_column / partitions, partitions=partition_column
     )
 
 
@@ -128,7 +129,7 @@ def were_made(candidates: Candidates, observed: Sequence[Observation]) -> NDArra
     """Which of n candidates were run, shape (n,)."""
     made = np.zeros(len(candidates), dtype=np.bool_)
     for run in observed:
-        made |= (candidates.machines == run.machines) & np.isclose(
+        made |= (candidates.executors == run.executors) & np.isclose(
             candidates.scale, run.scale, rtol=SAME_SCALE, atol=0.0
         )
     return made

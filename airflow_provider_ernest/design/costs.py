@@ -32,7 +32,7 @@ from airflow_provider_ernest.settings.bounds import (
 
 @dataclass(frozen=True, kw_only=True)
 class RelativeTime:
-    """``scale/machines`` relative to the cheapest candidate: the cost of the paper (section 3.2).
+    """``scale/executors`` relative to the cheapest candidate: the cost of the paper (section 3.2).
 
     It needs no knowledge of the job, but takes runs on many machines, and tiny ones, for nearly free.
     """
@@ -41,7 +41,7 @@ class RelativeTime:
 
     def __call__(self, candidates: Candidates) -> FloatArray:
         """Cost of each candidate, shape (n,); that of the cheapest is 1."""
-        spreading = candidates.scale / candidates.machines
+        spreading = candidates.scale / candidates.executors
         return np.asarray(spreading / spreading.min(), dtype=np.float64)
 
 
@@ -75,17 +75,17 @@ class MachineSeconds:
 
     def __call__(self, candidates: Candidates) -> FloatArray:
         """Cost of each candidate, shape (n,)."""
-        return self.of(machines=candidates.machines, scale=candidates.scale)
+        return self.of(executors=candidates.executors, scale=candidates.scale)
 
-    def seconds(self, *, machines: FloatArray | IntArray, scale: FloatArray) -> FloatArray:
+    def seconds(self, *, executors: FloatArray | IntArray, scale: FloatArray) -> FloatArray:
         """The expected seconds of runs, shape (n,)."""
-        work = self.full_seconds_on_one_machine * scale / machines
+        work = self.full_seconds_on_one_machine * scale / executors
         return np.asarray(self.run_overhead_seconds + work, dtype=np.float64)
 
-    def of(self, *, machines: FloatArray | IntArray, scale: FloatArray) -> FloatArray:
+    def of(self, *, executors: FloatArray | IntArray, scale: FloatArray) -> FloatArray:
         """What runs are expected to cost, shape (n,)."""
-        seconds = self.seconds(machines=machines, scale=scale)
-        machine_seconds = np.asarray(np.maximum(machines, self.billed_machines) * seconds, dtype=np.float64)
+        seconds = self.seconds(executors=executors, scale=scale)
+        machine_seconds = np.asarray(np.maximum(executors, self.billed_machines) * seconds, dtype=np.float64)
         if self.price_per_hour is None:
             return machine_seconds
         return machine_seconds * self.price_per_hour / 3600.0
@@ -133,7 +133,7 @@ def resolve_cost(
 # share of the run's time, and the rows of the information matrix are divided by a guess of the seconds. Only
 # the guess's shape matters: a factor changes no design.
 
-GUESS_TERMS = ("1", "scale/machines")
+GUESS_TERMS = ("1", "scale/executors")
 """The terms of a guess from observed runs: fixed and spreading work tell any job's rough shape."""
 
 RUNS_FOR_A_GUESS = 3
@@ -148,7 +148,7 @@ def expectation(*, candidates: Candidates, cost: Cost, observed: Sequence[Observ
     """
     if len(observed) >= RUNS_FOR_A_GUESS:
         regression = ErnestRegression(terms=GUESS_TERMS).fit_undetermined(
-            machines=[run.machines for run in observed],
+            executors=[run.executors for run in observed],
             scale=[run.scale for run in observed],
             seconds=[run.seconds for run in observed],
         )
@@ -159,19 +159,19 @@ def expectation(*, candidates: Candidates, cost: Cost, observed: Sequence[Observ
 def half_fixed(candidates: Candidates) -> Column:
     """The shape of a job of which nothing is known.
 
-    Work that spreads, ``scale/machines``, plus as much fixed work as a middling candidate has of the
+    Work that spreads, ``scale/executors``, plus as much fixed work as a middling candidate has of the
     former (the geometric mean, since candidates differ by factors). Spreading work alone would take
     tiny samples for infinitely exact, fixed work alone is what the original assumes of all errors.
     """
-    middling = float(np.exp(np.mean(np.log(candidates.scale / candidates.machines))))
+    middling = float(np.exp(np.mean(np.log(candidates.scale / candidates.executors))))
 
-    def shape(*, machines: FloatArray, scale: FloatArray) -> FloatArray:
-        return np.asarray(scale / machines + middling, dtype=np.float64)
+    def shape(*, executors: FloatArray, scale: FloatArray) -> FloatArray:
+        return np.asarray(scale / executors + middling, dtype=np.float64)
 
     return shape
 
 
-def share_of_production(cost: Cost, share: float, *, machines: int = 1, scale: float = 1.0) -> float:
+def share_of_production(cost: Cost, share: float, *, executors: int = 1, scale: float = 1.0) -> float:
     """A budget: the share (0.05 is 5 %) of what one production run is predicted to cost.
 
     Its machines are such as now: work that spreads costs the same on any number, only overhead grows. Its
@@ -188,7 +188,7 @@ def share_of_production(cost: Cost, share: float, *, machines: int = 1, scale: f
         )
     # Production is not made on the cluster of the samples.
     of_production = replace(cost, billed_machines=0.0).of(
-        machines=np.array([whole_number("machines", machines)]),
+        executors=np.array([whole_number("executors", executors)]),
         scale=np.array([positive_number("scale", scale)]),
     )
     return positive_number("share", share) * float(of_production[0])
@@ -249,7 +249,7 @@ class Spending:
         if guess is not None:
             return float(self.goal.scale * guess)
         deadline: float | None = self.goal.deadline_seconds
-        return None if deadline is None else deadline * _middle(self.goal.machines)
+        return None if deadline is None else deadline * _middle(self.goal.executors)
 
     @property
     def is_frugal(self) -> bool:
@@ -260,7 +260,7 @@ class Spending:
             return False
         if goal.deadline_seconds is not None:
             return bool(goal.deadline_seconds >= LONG_SECONDS)
-        return self.machine_seconds / _middle(goal.machines) >= LONG_SECONDS
+        return self.machine_seconds / _middle(goal.executors) >= LONG_SECONDS
 
     def planned(self, plan: Callable[[Allowance], Design]) -> Design:
         """The design of the first allowance within which `plan` makes one; errors are those of the last."""
@@ -288,7 +288,7 @@ class Spending:
                 return [usual]
             return [*(self._within(each, beside_production) for each in PLANNED_SHARES), usual]
         if bounds.cost != PAPERS_COST:
-            return [self._within(share, own, machines=self.goal.min_machines if self.goal else 1)]
+            return [self._within(share, own, executors=self.goal.min_executors if self.goal else 1)]
         if beside_production is not None:
             return [self._within(share, beside_production)]
         raise InvalidParameterError(
@@ -303,15 +303,15 @@ class Spending:
         cost = self._cost_in_machine_seconds()
         if cost is None or self.machine_seconds is None:
             return None
-        machines = np.array([run.machines for run in design.experiments])
+        executors = np.array([run.executors for run in design.experiments])
         scale = np.array([run.scale for run in design.experiments])
-        return float(cost.of(machines=machines, scale=scale).sum()) / self.machine_seconds
+        return float(cost.of(executors=executors, scale=scale).sum()) / self.machine_seconds
 
-    def _within(self, share: float, cost: Cost, *, machines: int = 1) -> Allowance:
+    def _within(self, share: float, cost: Cost, *, executors: int = 1) -> Allowance:
         least, scale = self.bounds.min_scale, self.goal.scale if self.goal else 1.0
         return Allowance(
             cost=cost,
-            budget=share_of_production(cost, share, machines=machines, scale=scale),
+            budget=share_of_production(cost, share, executors=executors, scale=scale),
             min_scale=MIN_SCALE_WITHIN_SHARE if least is None else least,
             by_ratio=True,
         )
@@ -328,6 +328,6 @@ class Spending:
         )
 
 
-def _middle(machines: Sequence[int]) -> float:
+def _middle(executors: Sequence[int]) -> float:
     """Their geometric mean."""
-    return float(np.exp(np.mean(np.log(machines))))
+    return float(np.exp(np.mean(np.log(executors))))

@@ -21,7 +21,7 @@ from airflow_provider_ernest.prediction.numbers import FloatArray
 from airflow_provider_ernest.prediction.predict import predict_interval, predict_seconds
 from airflow_provider_ernest.prediction.training import check_adequacy, train
 from airflow_provider_ernest.settings.bounds import AVERAGING
-from airflow_provider_ernest.words import as_percent, counted, machines
+from airflow_provider_ernest.words import as_percent, counted
 
 LEVEL, NEARLY_CERTAIN = 0.8, 0.95
 NARROW_ENOUGH = 0.3  # of the interval relative to the prediction: 15 % to either side
@@ -64,7 +64,7 @@ def distinct(observed: Sequence[Observation]) -> list[Observation]:
     """
     groups: dict[tuple[int, int], list[Observation]] = {}
     for run in observed:
-        groups.setdefault((run.machines, round(math.log2(run.scale) * OCTAVES)), []).append(run)
+        groups.setdefault((run.executors, round(math.log2(run.scale) * OCTAVES)), []).append(run)
     return [sorted(group, key=lambda run: run.seconds)[len(group) // 2] for group in groups.values()]
 
 
@@ -80,12 +80,12 @@ def sufficiency(
         return _missing(
             f"{counted(len(observed), 'past run')} of the job can be used; {FEWEST_RUNS} tell enough"
         )
-    ran = sorted({run.machines for run in observed})
+    ran = sorted({run.executors for run in observed})
     unknown = sorted({*map(int, question.targets.columns()[0])} - {*ran})
     if len(ran) < FEWEST_SIZES and unknown:
         return _missing(
-            f"past runs had {' or '.join(map(str, ran))} machines, and nothing tells how the time changes "
-            "with them"
+            f"past runs had {' or '.join(map(str, ran))} executors, and nothing tells how the time "
+            "changes with them"
         )
     try:
         # Whatever else they leave open is told by the width of what is asked.
@@ -99,15 +99,13 @@ def sufficiency(
 
 def _by_width(model: Model, question: Question) -> Sufficiency:
     counts, scale = question.targets.columns()
-    seconds = predict_seconds(model, machines=counts, scale=scale)
-    low, high = predict_interval(model, machines=counts, scale=scale, level=LEVEL)
+    seconds = predict_seconds(model, executors=counts, scale=scale)
+    low, high = predict_interval(model, executors=counts, scale=scale, level=LEVEL)
     widths = (high - low) / seconds
     asked = _may_be_chosen(model, question, counts, scale)
     worst = int(np.argmax(np.where(asked, widths, 0.0)))
     enough = max(NARROW_ENOUGH, SCATTER * _WIDTH_OF_NOISE * model.noise)
-    told = (
-        f"the prediction for {machines(int(counts[worst]))} is uncertain by {as_percent(widths[worst] / 2)}"
-    )
+    told = f"the prediction for size {int(counts[worst])} is uncertain by {as_percent(widths[worst] / 2)}"
     if widths[worst] > enough:
         return _missing(f"{told}, more than {as_percent(enough / 2)}")
     return Sufficiency(
@@ -121,7 +119,7 @@ def _may_be_chosen(
     model: Model, question: Question, counts: FloatArray, scale: FloatArray
 ) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     """Which of the targets the decision can be for, nearly for certain; all where none can be ruled out."""
-    low, high = predict_interval(model, machines=counts, scale=scale, level=NEARLY_CERTAIN)
+    low, high = predict_interval(model, executors=counts, scale=scale, level=NEARLY_CERTAIN)
     deadline = math.inf if question.deadline_seconds is None else question.deadline_seconds
     possible = model.startup_seconds + low <= deadline
     if question.is_cheapest_best:

@@ -144,8 +144,8 @@ def _experiments(
 ) -> tuple[Experiment, ...]:
     """The runs, longest first: while one of them runs long, machines are free for several short ones."""
     chosen = np.repeat(np.arange(len(candidates)), counts)
-    size = candidates.machines[chosen] * candidates.scale[chosen]
-    chosen = chosen[np.lexsort((-candidates.machines[chosen], -size))]
+    size = candidates.executors[chosen] * candidates.scale[chosen]
+    chosen = chosen[np.lexsort((-candidates.executors[chosen], -size))]
     return tuple(
         candidates.experiment(int(at), index=index, cost=costs[at], iterations=iterations, weight=weights[at])
         for index, at in enumerate(chosen)
@@ -210,7 +210,7 @@ def _solved(problem: DesignProblem, bounds: FloatArray) -> FloatArray:
         raise DesignError(
             "All affordable candidates together do not determine the terms: the information matrix is "
             "singular.",
-            remedy="Widen the bounds of machines and scale, or name fewer terms.",
+            remedy="Widen the bounds of executors and scale, or name fewer terms.",
         )
     terms = rows.shape[1]
     to_whitened = np.linalg.inv(np.linalg.cholesky(everything / len(rows))).T
@@ -221,7 +221,7 @@ def _solved(problem: DesignProblem, bounds: FloatArray) -> FloatArray:
     objective, constraints = problem.criterion.relaxed(gained + known.T @ known, to_whitened)
     within = [weights <= np.ones(len(rows)), cp.Constant(bounds) @ weights <= 1]
     relaxed = cp.Problem(cp.Minimize(objective), within + constraints)
-    remedy = "Raise the budget, or widen the bounds of machines and scale."
+    remedy = "Raise the budget, or widen the bounds of executors and scale."
     try:
         with warnings.catch_warnings():
             # Reduced accuracy is no harm: what the weights are worth is computed from themselves.
@@ -262,7 +262,7 @@ def round_design(problem: DesignProblem, weights: FloatArray, *, limits: Limits)
         raise DesignError(
             f"No {limits.min_runs} to {limits.max_runs} runs determine all terms within a budget of "
             f"{limits.budget:g}.",
-            remedy="Raise the budget or widen the bounds of machines and scale.",
+            remedy="Raise the budget or widen the bounds of executors and scale.",
         )
     return min((exchange.improve(start) for start in affordable), key=problem.value)
 

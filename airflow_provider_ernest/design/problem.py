@@ -38,7 +38,7 @@ from airflow_provider_ernest.exceptions import DesignError, InvalidParameterErro
 from airflow_provider_ernest.prediction.numbers import (
     FloatArray,
     IntArray,
-    machines_and_scale,
+    executors_and_scale,
     positive_number,
     rounded_up,
     whole_number,
@@ -200,7 +200,7 @@ class Targets:
         [8.0, 16.0, 24.0, 32.0, 40.0, 48.0, 56.0, 64.0]
     """
 
-    machines: Sequence[int]
+    executors: Sequence[int]
     scale: Sequence[float] | float = 1.0
 
     def __post_init__(self) -> None:
@@ -208,13 +208,13 @@ class Targets:
 
     def columns(self) -> tuple[FloatArray, FloatArray]:
         """Machines and scale as arrays of one length, shape (t,) each."""
-        return machines_and_scale(machines=list(self.machines), scale=self.scale)
+        return executors_and_scale(executors=list(self.executors), scale=self.scale)
 
 
 PRIOR_PRECISION = 0.01
 """(sigma/tau)^2: noise of 10 % of a run's time over coefficients that may take all of that time."""
 
-CORE_TERMS = ("1", "machines", "scale", "log(machines)")
+CORE_TERMS = ("1", "executors", "scale", "log(executors)")
 """What every design must tell apart, whatever it believes: three numbers of machines and two scales.
 
 From two numbers of machines all between and beyond them would be a matter of belief.
@@ -304,15 +304,15 @@ def design_problem(
 
     Rows are divided by the expected seconds; None where errors count in seconds.
     """
-    made = np.array([run.machines for run in observed]), np.array([run.scale for run in observed])
+    made = np.array([run.executors for run in observed]), np.array([run.scale for run in observed])
 
-    def rows_of(machines: FloatArray | IntArray, scale: FloatArray) -> FloatArray:
-        rows = basis(terms, machines=machines, scale=scale)
+    def rows_of(executors: FloatArray | IntArray, scale: FloatArray) -> FloatArray:
+        rows = basis(terms, executors=executors, scale=scale)
         if expected_seconds is None:
             return rows
-        return rows / expected_seconds(machines=machines.astype(np.float64), scale=scale)[:, None]
+        return rows / expected_seconds(executors=executors.astype(np.float64), scale=scale)[:, None]
 
-    design_rows = rows_of(candidates.machines, candidates.scale)
+    design_rows = rows_of(candidates.executors, candidates.scale)
     rows, known_rows = normalised(design_rows, rows_of(*made))
     target_rows = None if targets is None else normalised(design_rows, rows_of(*targets.columns()))[1]
     required_terms = tuple(terms)
@@ -327,8 +327,8 @@ def design_problem(
     else:
         _check_determined(terms, candidates, observed)
     required, required_known = normalised(
-        basis(required_terms, machines=candidates.machines, scale=candidates.scale),
-        basis(required_terms, machines=made[0], scale=made[1]),
+        basis(required_terms, executors=candidates.executors, scale=candidates.scale),
+        basis(required_terms, executors=made[0], scale=made[1]),
     )
     return DesignProblem(
         rows=rows,
@@ -342,12 +342,12 @@ def design_problem(
 
 def _check_determined(terms: Sequence[str], candidates: Candidates, observed: Sequence[Observation]) -> None:
     """Refuse candidates that, even if all were run, would leave terms undetermined."""
-    machines, scale = _all_runs(candidates, observed)
-    undetermined = undetermined_terms(basis(terms, machines=machines, scale=scale), terms)
+    executors, scale = _all_runs(candidates, observed)
+    undetermined = undetermined_terms(basis(terms, executors=executors, scale=scale), terms)
     if undetermined:
         raise DesignError(
             f"The candidates cannot tell the terms {quoted(undetermined)} apart.",
-            remedy=f"Widen the bounds: {runs_to_add(undetermined, machines=machines, scale=scale)}",
+            remedy=f"Widen the bounds: {runs_to_add(undetermined, executors=executors, scale=scale)}",
         )
 
 
@@ -356,24 +356,24 @@ def _core_terms(
 ) -> tuple[str, ...]:
     """Those of `CORE_TERMS` that the candidates can tell apart; the others must not matter."""
     require_varied(candidates, observed, targets)
-    machines, scale = _all_runs(candidates, observed)
+    executors, scale = _all_runs(candidates, observed)
     core: tuple[str, ...] = ()
     for name in CORE_TERMS:
-        rows = basis((*core, name), machines=machines, scale=scale)
+        rows = basis((*core, name), executors=executors, scale=scale)
         if not undetermined_terms(rows, (*core, name)):
             core = (*core, name)
     return core
 
 
 def require_varied(candidates: Candidates, observed: Sequence[Observation], targets: Targets | None) -> None:
-    """Refuse candidates and observed runs with one number of machines or scale, if others are asked for.
+    """Refuse candidates and observed runs with one number of executors or scale, if others are asked for.
 
-    A DesignError says so. What is not known (targets are None) may be any number of machines.
+    A DesignError says so. What is not known (targets are None) may be any number of executors.
     """
-    machines, scale = _all_runs(candidates, observed)
-    wanted_machines, wanted_scale = (None, np.ones(1)) if targets is None else targets.columns()
+    executors, scale = _all_runs(candidates, observed)
+    wanted_executors, wanted_scale = (None, np.ones(1)) if targets is None else targets.columns()
     for what, values, wanted in (
-        ("number of machines", machines, wanted_machines),
+        ("number of executors", executors, wanted_executors),
         ("scale", scale, wanted_scale),
     ):
         only = values[0]
@@ -389,8 +389,8 @@ def require_varied(candidates: Candidates, observed: Sequence[Observation], targ
 
 def _all_runs(candidates: Candidates, observed: Sequence[Observation]) -> tuple[FloatArray, FloatArray]:
     """Machines and scale of all candidates and of the runs already made."""
-    machines = np.concatenate([candidates.machines, [run.machines for run in observed]])
-    return machines.astype(np.float64), np.concatenate([candidates.scale, [run.scale for run in observed]])
+    executors = np.concatenate([candidates.executors, [run.executors for run in observed]])
+    return executors.astype(np.float64), np.concatenate([candidates.scale, [run.scale for run in observed]])
 
 
 def missing_directions(observed_rows: FloatArray) -> int:
@@ -478,7 +478,7 @@ def resolve_limits(
     if cheapest is None:
         raise DesignError(
             f"No {min_runs} of the candidates determine all terms with certainty.",
-            remedy="Widen the bounds of machines and scale, or name fewer terms.",
+            remedy="Widen the bounds of executors and scale, or name fewer terms.",
         )
     least = float(cheapest @ costs)
     if budget is None:

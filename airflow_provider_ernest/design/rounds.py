@@ -29,7 +29,7 @@ from airflow_provider_ernest.prediction.averaging import DRAWS, Posterior, TermA
 from airflow_provider_ernest.prediction.numbers import FloatArray, IntArray, number_not_negative, whole_number
 from airflow_provider_ernest.prediction.predict import observed_columns
 from airflow_provider_ernest.prediction.prior import prior_for
-from airflow_provider_ernest.prediction.regimes import effective_machines
+from airflow_provider_ernest.prediction.regimes import effective_executors
 from airflow_provider_ernest.prediction.terms import DICTIONARY, Runs, check_terms
 from airflow_provider_ernest.prediction.training import train
 from airflow_provider_ernest.settings import Billing, SizingGoal
@@ -53,7 +53,7 @@ OUTCOMES = 31
 is worth is told by one outcome of each draw: of many rough estimates the largest is too large."""
 
 AHEAD = 3  # runs that are looked ahead: what one alone cannot change, two or three may
-MOST_MACHINES, MOST_SCALES = 6, 10
+MOST_EXECUTORS, MOST_SCALES = 6, 10
 """Numbers of machines, and of scales for each, that are played through: the others are between them."""
 
 MISSED = 1.0
@@ -153,12 +153,12 @@ def next_runs(
     if not usable.size:
         return rounds.stop("all candidates were run")
     if not _is_identified(observed, goal):
-        require_varied(candidates, observed, Targets(machines=goal.machines, scale=goal.scale))
+        require_varied(candidates, observed, Targets(executors=goal.executors, scale=goal.scale))
         first = [at for at in first_round(candidates, billed_machines) if at in usable]
         if first:
             return Proposal(
                 experiments=rounds.experiments(first[:most_left], [0.0] * len(first[:most_left])),
-                reason="They tell fixed work, work that spreads and the overhead of machines apart.",
+                reason="They tell fixed work, work that spreads and the overhead of executors apart.",
                 unit=rounds.unit,
             )
     if price_per_hour is None and rounds.goal.budget_dollars is not None:
@@ -185,7 +185,7 @@ def next_runs(
 
 
 def first_round(candidates: Candidates, billed_machines: float = 0.0) -> list[int]:
-    """Indices of three cheap runs that tell fixed work, work and the overhead of machines apart.
+    """Indices of three cheap runs that tell fixed work, work and the overhead of executors apart.
 
     The smallest sample on the fewest machines, the same on a number between, and a larger one on more
     machines. Two numbers of machines cannot tell how the gain by more of them fades, and a larger sample on
@@ -193,7 +193,7 @@ def first_round(candidates: Candidates, billed_machines: float = 0.0) -> list[in
     deadlines (docs/evidence/decisions.md). Where there is no number between, the larger sample is on the
     fewest: in the benchmark of grown jobs that keeps more of them than one on the others.
     """
-    counts = np.unique(candidates.machines)
+    counts = np.unique(candidates.executors)
     fewest = counts[0]
     within = counts[counts <= max(WIDER * fewest, billed_machines)]
     between, widest = within[1:-1], within[-1]
@@ -205,19 +205,19 @@ def first_round(candidates: Candidates, billed_machines: float = 0.0) -> list[in
     return list(dict.fromkeys(_nearest(candidates, *run) for run in runs))
 
 
-def _nearest(candidates: Candidates, machines: int, times: float) -> int:
+def _nearest(candidates: Candidates, executors: int, times: float) -> int:
     """Index of the run with this many executors and this multiple of the smallest input."""
-    on_these = np.flatnonzero(candidates.machines == machines)
+    on_these = np.flatnonzero(candidates.executors == executors)
     scales = candidates.scale[on_these]
     return int(on_these[np.abs(np.log(scales / (times * scales.min()))).argmin()])
 
 
 def _is_identified(observed: Sequence[Observation], goal: SizingGoal) -> bool:
     """Whether the runs made so far say anything of machines and of data; from then on runs are weighed."""
-    configurations = {(run.machines, run.scale) for run in observed}
+    configurations = {(run.executors, run.scale) for run in observed}
     scales = {run.scale for run in observed}
     is_of_data = len(scales) > 1 or scales == {goal.scale}
-    return len(configurations) >= FEWEST_RUNS and len({run.machines for run in observed}) > 1 and is_of_data
+    return len(configurations) >= FEWEST_RUNS and len({run.executors for run in observed}) > 1 and is_of_data
 
 
 def _inaccuracy(
@@ -270,10 +270,10 @@ class _Rounds:
         boot: float = billing.boot_seconds
         return Billing(boot_seconds=boot).completed(price_per_hour=3600.0, training_dollars=0.0)
 
-    def rates(self, machines: FloatArray) -> FloatArray:
+    def rates(self, executors: FloatArray) -> FloatArray:
         """What so many machines cost a second, shape (n,)."""
         billing, long = self.billing, LONG_RUN_SECONDS
-        costs = [billing.cost(machines=count, seconds=long).of_the_run for count in machines.tolist()]
+        costs = [billing.cost(executors=count, seconds=long).of_the_run for count in executors.tolist()]
         return np.asarray(np.array(costs) / (long + billing.boot_seconds), dtype=np.float64)
 
     def proposal(self, best: _Offer, *, needed: str, most: int) -> Proposal:
@@ -323,28 +323,28 @@ class _Play:
     ) -> None:
         goal, startup = rounds.goal, float(np.median([run.startup_seconds for run in observed]))
 
-        def asked(machines: FloatArray, scale: FloatArray, ratio: float = 1.0) -> Runs:
-            workers = effective_machines(observed, machines=machines, scale=scale)
-            return Runs(machines=machines, scale=scale, workers=workers, iteration_ratio=ratio)
+        def asked(executors: FloatArray, scale: FloatArray, ratio: float = 1.0) -> Runs:
+            workers = effective_executors(observed, executors=executors, scale=scale)
+            return Runs(executors=executors, scale=scale, workers=workers, iteration_ratio=ratio)
 
-        allowed_machines = goal.stated.machines
-        machines = np.array(allowed_machines, dtype=np.float64)
+        allowed_executors = goal.stated.executors
+        executors = np.array(allowed_executors, dtype=np.float64)
         means, spreads = posterior.log_seconds(
-            asked(machines, np.full_like(machines, goal.scale), iteration_ratio)
+            asked(executors, np.full_like(executors, goal.scale), iteration_ratio)
         )
-        limits = [goal.limit_seconds(rounds.billing, count) for count in allowed_machines]
+        limits = [goal.limit_seconds(rounds.billing, count) for count in allowed_executors]
         allowed = np.maximum(np.array(limits) - startup, HOPELESS)
         kept = ndtr((np.log(allowed) - means) / spreads) if goal.has_limits else np.ones_like(means)
         seconds = rounds.billing.boot_seconds + startup + np.exp(means)
         self.rounds, self.draws = rounds, posterior.draws
         self.kept: FloatArray = kept  # the probability that production keeps to its limits, (k, q)
-        costs: FloatArray = rounds.rates(machines) * seconds
+        costs: FloatArray = rounds.rates(executors) * seconds
         self.costs_of_production = costs  # (k, q)
         # What is to be little of production, and the same with what a missed limit costs, (k, q).
         self.figures = seconds if goal.is_time else costs * seconds if goal.objective == BALANCED else costs
         self.losses = self.figures * (1.0 + MISSED * (1.0 - kept))
         self.positions = _thinned(rounds.candidates, usable)  # of the runs among the candidates, (n,)
-        own = rounds.candidates.machines[self.positions].astype(np.float64)
+        own = rounds.candidates.executors[self.positions].astype(np.float64)
         # Of the logarithms of the runs' seconds, (k, n).
         self.run_means, self.run_spreads = posterior.log_seconds(
             asked(own, rounds.candidates.scale[self.positions])
@@ -431,9 +431,9 @@ class _Play:
 
 def _thinned(candidates: Candidates, usable: IntArray) -> IntArray:
     """Few of many candidates, spread over machines and scales."""
-    machines, kept = candidates.machines[usable], []
-    for count in _spread(np.unique(machines), MOST_MACHINES):
-        of_count = usable[machines == count]
+    executors, kept = candidates.executors[usable], []
+    for count in _spread(np.unique(executors), MOST_EXECUTORS):
+        of_count = usable[executors == count]
         in_order = of_count[np.argsort(candidates.scale[of_count], kind="stable")]
         kept.append(_spread(in_order, MOST_SCALES))
     return np.concatenate(kept)

@@ -8,6 +8,7 @@ times are in seconds, all prices in US dollars unless the name says otherwise; N
 from __future__ import annotations
 
 import math
+import re
 import secrets
 from dataclasses import Field, dataclass, field
 from datetime import UTC, datetime
@@ -16,8 +17,8 @@ from typing import Any, ClassVar, Self, TypedDict, dataclass_transform
 
 from airflow_provider_ernest.exceptions import InvalidDocumentError
 
-SCHEMA = 1
-"""Of the documents that this version of the package reads and writes."""
+SCHEMA = 2
+"""Of the documents that this version of the package reads and writes; of 1 it reads them, too."""
 
 Interval = tuple[float, float]
 """Seconds: the lower and the upper end."""
@@ -41,6 +42,11 @@ class Document:
         return {"schema": SCHEMA, **msgspec.json.decode(msgspec.json.encode(self))}
 
     @classmethod
+    def of_schema_1(cls, data: dict[str, Any]) -> dict[str, Any]:
+        """The data of a document of schema 1, in today's form."""
+        return dict(_with_executors(data))
+
+    @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
         """Read a document. Numbers may be strings, as Jinja makes them where a DAG renders no native objects.
 
@@ -55,12 +61,14 @@ class Document:
                 f"A {cls.__name__} document must be a mapping, not {type(data).__name__}: {data!r}."
             )
         schema = data.get("schema", SCHEMA)
-        if schema != SCHEMA or isinstance(schema, bool):
+        if schema not in (1, SCHEMA) or isinstance(schema, bool):
             raise InvalidDocumentError(
                 f"This {cls.__name__} document has schema {schema}; this version of the package reads "
                 f"schema {SCHEMA}.",
                 remedy="Upgrade airflow-provider-ernest, or train the model again.",
             )
+        if schema == 1:
+            data = cls.of_schema_1(data)
         _learn(cls)
         try:
             document = msgspec.convert(data, cls, strict=False)
@@ -69,6 +77,41 @@ class Document:
             raise InvalidDocumentError(f"This is no {cls.__name__} document: {error}.") from error
         _compare(cls, data, msgspec.to_builtins(document))
         return document
+
+
+_OF_SCHEMA_1 = {
+    **{f"{which}machines": f"{which}executors" for which in ("", "min_", "max_", "allowed_", "mean_")},
+    **{
+        f"{which}machine_hours{rate}": f"{which}executor_hours{rate}"
+        for which in ("", "training_", "saved_", "likely_saved_")
+        for rate in ("", "_per_month")
+    },
+    "machines_octaves": "executors_octaves",
+    "cores_per_machine": "executor_cores",
+    "memory_megabytes_per_machine": "executor_memory_megabytes",
+}
+_MACHINES = re.compile(r"\bmachines\b")
+
+
+def _with_executors(data: Any) -> Any:
+    """A document that counted machines, each with one executor, by the names of today's fields."""
+    if isinstance(data, list):
+        return [_with_executors(each) for each in data]
+    if not isinstance(data, dict):
+        return data
+    # Lists of machines are still called so.
+    renamed = {
+        name if isinstance(value, list) and name == "machines" else _OF_SCHEMA_1.get(name, name): (
+            _with_executors(value)
+        )
+        for name, value in data.items()
+    }
+    # Terms are formulas of what is counted: those of a design, of a model, and of what is believed of one.
+    if "criterion" in data and "terms" in data:
+        renamed["terms"] = [_MACHINES.sub("executors", str(term)) for term in data["terms"]]
+    elif "name" in data and ("coefficient" in data or "probability" in data):
+        renamed["name"] = _MACHINES.sub("executors", str(data["name"]))
+    return renamed
 
 
 def _compare(form: type[Document], given: Any, read: Any, where: str = "") -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+
+import airflow_provider_ernest.words as words
 from airflow_provider_ernest.documents.base import (
     Document,
     Interval,
@@ -20,20 +23,30 @@ from airflow_provider_ernest.settings.billing import BilledCost
 
 
 class Configuration(Document):
-    """How many machines, of which type."""
+    """How many executors, on which type of machine."""
 
-    machines: int
+    executors: int
     instance_type: str = "local"
+    # how many a machine holds; None where a shared cluster places them as it likes
+    executors_per_machine: int | None = 1
 
     def __post_init__(self) -> None:
         """Refuse an empty cluster."""
-        positive(machines=self.machines)
+        positive(executors=self.executors)
+
+    @property
+    def machines(self) -> int | None:
+        """How many machines hold them; None where that is up to a shared cluster."""
+        return math.ceil(self.executors / self.executors_per_machine) if self.executors_per_machine else None
+
+    def __str__(self) -> str:
+        return words.executors(self.executors, executors_per_machine=self.executors_per_machine)
 
 
 class Alternative(Document):
     """A configuration that was considered."""
 
-    machines: int
+    executors: int
     instance_type: str
     seconds: float  # predicted, start-up included
     cost: float  # predicted, in dollars
@@ -43,10 +56,20 @@ class Alternative(Document):
     extrapolates: str = ""  # why the observations do not support it, empty where they do
     probability: float | None = None  # that the run keeps to the goal's limits; None where there were none
     is_pareto: bool = False  # whether no other one is both faster and cheaper
-    memory_shortage: str = ""  # why its machines cannot hold the data in memory; empty where none is known
-    # the machines of each type where it is a mix of several; `machines` is their sum and `instance_type`
-    # names them all. Empty for machines of one type
+    memory_shortage: str = ""  # why its executors cannot hold the data in memory; empty where none is known
+    # the executors of each type where it is a mix of several; `executors` is their sum and `instance_type`
+    # names them all. Empty for those of one type
     composition: tuple[Configuration, ...] = ()
+    executors_per_machine: int | None = 1  # as in `Configuration`
+
+    @property
+    def config(self) -> Configuration:
+        """How many executors, on which type of machine."""
+        return Configuration(
+            executors=self.executors,
+            instance_type=self.instance_type,
+            executors_per_machine=self.executors_per_machine,
+        )
 
 
 class Decision(Document):
@@ -55,26 +78,28 @@ class Decision(Document):
     config: Configuration  # the configuration to run the production job with
     goal: str  # in words
     price_per_hour: float | None = (
-        None  # dollars for a machine and hour, the average of a mix; None if unknown
+        None  # dollars for an executor and hour, the average of a mix; None if unknown
     )
     predicted_seconds: float | None = None  # from submission to end: `run_seconds` + `startup_seconds`
-    run_seconds: float | None = None  # from when all machines are there; what the model's terms predict
+    run_seconds: float | None = None  # from when all executors are there; what the model's terms predict
     startup_seconds: float | None = None  # the part before
     likely_seconds: Interval | None = None  # what `predicted_seconds` lies between with 80 % probability
     nearly_certain_seconds: Interval | None = None  # the same with 95 %
     predicted_cost: float | None = None  # in dollars, all that is billed
     error_percent: float | None = None  # median leave-one-out error of the model: the error to expect
     max_error_percent: float | None = None  # the largest leave-one-out error
-    alternatives: tuple[Alternative, ...] = ()  # all that were considered, by type and number of machines
+    alternatives: tuple[Alternative, ...] = ()  # all that were considered, by type and number of executors
     model_id: str | None = None  # the model that the prediction comes from
     # why no configuration was chosen that keeps to the goal, but the stated fallback or the most probable one
     fallback_reason: str | None = None
     warnings: tuple[str, ...] = ()  # what a user should know, extrapolation among it
     probability: float | None = None  # of keeping to the goal's limits; None without limits or a prediction
     confidence: float | None = None  # the probability that was asked for; None without limits
-    billing: Billing | None = None  # how the chosen machines are paid for
+    billing: Billing | None = None  # how the chosen executors are paid for
     cost_parts: BilledCost | None = None  # `predicted_cost` by what it is paid for
-    composition: tuple[Configuration, ...] = ()  # the machines of each type where a mix of several was chosen
+    composition: tuple[
+        Configuration, ...
+    ] = ()  # the executors of each type where a mix of several was chosen
     # what a best value costs more than the cheapest (within a budget the fastest) that is sure enough, and
     # what that buys; empty where nothing
     worth: str = ""
@@ -88,8 +113,7 @@ class Decision(Document):
 
     def is_for(self, alternative: Alternative) -> bool:
         """Whether it chose this alternative."""
-        chosen = (self.config.machines, self.config.instance_type)
-        return (alternative.machines, alternative.instance_type) == chosen
+        return alternative.config == self.config
 
 
 class Reachable(Document):
@@ -98,8 +122,9 @@ class Reachable(Document):
     # seconds or dollars: the least that can be asked for, rounded up to three digits, and from one hour on to
     # whole minutes, so that nothing is lost where people read and type it
     limit: float
-    machines: int  # that keep to it
-    instance_type: str  # of these
+    executors: int  # that keep to it
+    instance_type: str  # that these are on
+    executors_per_machine: int | None = 1  # as in `Configuration`
 
 
 class Refusal(Document):
@@ -110,8 +135,8 @@ class Refusal(Document):
     remedy: str  # what to change
     # What was asked, here and below, is as in `DecisionRecord`.
     scale: float
-    min_machines: int
-    max_machines: int
+    min_executors: int
+    max_executors: int
     confidence: float
     alternatives: tuple[Alternative, ...] = ()  # all configurations considered
     nearest: Alternative | None = None  # keeps to the goal most probably; None where none can be taken
@@ -132,8 +157,8 @@ class DecisionRecord(Record):
 
     decision: Decision  # what was decided; `instance_type` is the type that was chosen
     scale: float  # the share of the model's target input that production reads
-    min_machines: int  # the fewest machines that were allowed
-    max_machines: int  # the most
+    min_executors: int  # the fewest executors that were allowed
+    max_executors: int  # the most
     model_id: str | None = None  # the model that decided; None where a fallback was taken without one
     iterations: int | None = None  # of production, for iterative jobs
     # from the launch of its machines, or from submission where they are there already, to the run's end
@@ -142,7 +167,7 @@ class DecisionRecord(Record):
     artifact_sha256: str | None = None  # hash of the JAR or .py file that production was to run
     confidence: float | None = None  # the probability with which the goal was to be kept
     objective: str | None = None  # what was to be best, in words
-    allowed_machines: tuple[int, ...] = ()  # where not all between fewest and most were allowed
+    allowed_executors: tuple[int, ...] = ()  # where not all between fewest and most were allowed
     model_ids: tuple[str, ...] = ()  # of all models considered, one for each type of machine
     reuse: str = ""  # why the model was an earlier run's; empty where it was trained for this decision
 
@@ -173,10 +198,10 @@ class ProductionRun(Record):
     kind = "production"
     words = "production run"
 
-    machines: int
+    executors: int
     scale: float  # the share of the model's target input that it read
     seconds: float  # from submission to end, start-up included: what `predicted_seconds` predicts
-    run_seconds: float | None = None  # the part from the moment that all machines were there
+    run_seconds: float | None = None  # the part from the moment that all executors were there
     startup_seconds: float | None = None  # the part before
     predicted_seconds: float | None = None  # what the decision said; None where there was no prediction
     likely_seconds: Interval | None = None  # what `seconds` was to lie between with 80 % probability
@@ -192,7 +217,7 @@ class ProductionRun(Record):
 
     def __post_init__(self) -> None:
         """Refuse what was not measured: models are judged by these runs."""
-        positive(machines=self.machines, scale=self.scale, seconds=self.seconds)
+        positive(executors=self.executors, scale=self.scale, seconds=self.seconds)
         measured = {"run_seconds": self.run_seconds, "startup_seconds": self.startup_seconds}
         not_negative(**{name: value for name, value in measured.items() if value is not None})
 

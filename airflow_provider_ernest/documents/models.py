@@ -30,12 +30,14 @@ class TrainingCluster(Document):
     kind: str  # what kind of cluster, such as "local" or "ec2"
     name: str
     instance_type: str
-    cores_per_machine: int
+    executor_cores: int
     price_per_hour: float | None = None  # dollars for one worker and hour; None where it is not known
     machines: tuple[TrainedMachine, ...] = ()  # kept and culled, and the master if it has one of its own
-    memory_megabytes_per_machine: int | None = None  # that each offers to executors
+    executor_memory_megabytes: int | None = None  # that each offers to executors
     master_price_per_hour: float | None = None  # 0 without a machine of its own, None where it is not known
     market: str | None = None  # in which its machines are bought; there may be several
+    # how many each machine holds; None where a shared cluster places them as it likes
+    executors_per_machine: int | None = 1
 
     @property
     def kept_machines(self) -> list[TrainedMachine]:
@@ -96,11 +98,11 @@ class TermBelief(Document):
 
 BELIEFS: tuple[TermBelief, ...] = (
     TermBelief(name="1", probability=0.9),
-    TermBelief(name="scale/machines", probability=0.95),
+    TermBelief(name="scale/executors", probability=0.95),
     TermBelief(name="scale", probability=0.15),
-    TermBelief(name="scale/sqrt(machines)", probability=0.03),
-    TermBelief(name="log(machines)", probability=0.5, largest_seconds=2.0),
-    TermBelief(name="machines", probability=0.5, largest_seconds=0.1),
+    TermBelief(name="scale/sqrt(executors)", probability=0.03),
+    TermBelief(name="log(executors)", probability=0.5, largest_seconds=2.0),
+    TermBelief(name="executors", probability=0.5, largest_seconds=0.1),
 )
 
 
@@ -131,7 +133,7 @@ class AveragingPrior(Document):
     # relative standard deviations of a smooth deviation of the job from all terms
     discrepancy: tuple[float, ...] = (0.0, 0.05, 0.15, 0.4)
     discrepancy_weights: tuple[float, ...] = (1.0, 1.0, 1.0, 1.0)
-    machines_octaves: float = 2.0  # doublings of the machines over which such a deviation changes
+    executors_octaves: float = 2.0  # doublings of the machines over which such a deviation changes
     scale_octaves: float = 4.0  # doublings of the scale over which it changes
     own_deviation: float = 0.0  # the share of its variance that each number of machines has of its own
     # shares of the work on a row that may grow with the data in it: 0 where only the number of rows counts, 1
@@ -157,7 +159,7 @@ class AveragingPrior(Document):
         """Refuse what is no probability, what is no width and levels without weights."""
         shares = ("disturbed_run", "own_deviation", "plateau", "plateau_observed", "other_shape")
         spreads = ("disturbed_spread", "other_shape_spread", "noise", "noise_weights", "discrepancy_weights")
-        widths = ("largest_share", "machines_octaves", "scale_octaves", *spreads)
+        widths = ("largest_share", "executors_octaves", "scale_octaves", *spreads)
         least_0, inf = ("least_fixed_seconds", "noise_seconds", "discrepancy"), math.inf
         self._require("is no probability", lambda value: 0 <= value <= 1, "driver_share")
         self._require("is not between 0 and 1", lambda value: 0 < value < 1, "other_probability")
@@ -195,7 +197,7 @@ class Fold(Document):
     """One fold of the leave-one-out cross-validation: an observation predicted from all the others."""
 
     index: int
-    machines: int
+    executors: int
     scale: float
     seconds: float
     predicted_seconds: float
@@ -227,7 +229,7 @@ class Model(Record):
     observations: tuple[Observation, ...]  # all that it was fitted to
     method: str = "relative"  # "averaging", "relative" or "classic"; see `training.METHODS`
     prior: AveragingPrior | None = None  # what "averaging" believed before the observations
-    driver_share: float = 0.0  # the probability that one of the machines does no work
+    driver_share: float = 0.0  # the probability that one of the executors does no work
     noise: float = 0.0  # relative standard deviation of a single run, of one as long as the observed
     startup_seconds: float = 0.0  # median start-up of the runs, not part of what the terms predict
     artifact: str | None = None  # path of the job's JAR or .py file
@@ -236,7 +238,7 @@ class Model(Record):
     trained_iterations: int | None = None  # iterations of the sample runs, for iterative jobs
     warnings: tuple[str, ...] = ()  # what a user should know before trusting it
     design: Design | None = None  # that its observations were planned by
-    cluster: TrainingCluster | None = None  # the machines that they were made on
+    cluster: TrainingCluster | None = None  # the cluster that they were made on
     conditions: RunConditions | None = None  # what, beside the code, the run times depend on, as it was then
     base_model_id: str | None = None  # of the model of sample runs alone that it goes on from, if any
     learned_from: tuple[str, ...] = ()  # ids of the production runs that it has learned from
@@ -249,6 +251,11 @@ class Model(Record):
     def __hash__(self) -> int:
         """By its id alone: there may be a thousand observations, and what is fitted is kept by model."""
         return hash(self.id)
+
+    @property
+    def executors_per_machine(self) -> int | None:
+        """How many a machine holds in its runs; None where a shared cluster places them as it likes."""
+        return self.observations[0].executors_per_machine if self.observations else 1
 
     @property
     def lineage(self) -> str:

@@ -20,7 +20,7 @@ from airflow_provider_ernest.documents.base import (
     not_negative,
     positive,
 )
-from airflow_provider_ernest.words import counted, duration, duration_range, machines, percentage
+from airflow_provider_ernest.words import counted, duration, duration_range, executors, percentage
 
 CPU, NETWORK, DISK = "cpu", "network", "disk"
 """The resources of a machine."""
@@ -183,7 +183,7 @@ class WhatIf(Document):
 class ReplayedSize(Document):
     """Clean seconds of the run, replayed on another number of machines."""
 
-    machines: int
+    executors: int
     seconds: float
 
 
@@ -223,7 +223,7 @@ class RunProfile(Document):
     """Where the time of one run went, and what would make it shorter."""
 
     application_id: str
-    machines: int  # distinct ones that worked
+    executors: int  # distinct ones that worked
     slots: int  # tasks that could run at once
     seconds: float  # clean time
     replayed_seconds: float  # the same as the replay of the very same run gives it
@@ -258,7 +258,7 @@ class RunProfile(Document):
 
     def __post_init__(self) -> None:
         """Refuse what is no run."""
-        positive(machines=self.machines, slots=self.slots, seconds=self.seconds, scale=self.scale)
+        positive(executors=self.executors, slots=self.slots, seconds=self.seconds, scale=self.scale)
 
     @property
     def replay_error_percent(self) -> float:
@@ -305,7 +305,7 @@ class ProfileRecord(Record):
 class TwoOpinions(Document):
     """What the model and the replay say of one number of machines; start-up included in both."""
 
-    machines: int
+    executors: int
     replayed_seconds: float
     model_seconds: float | None = None
     nearly_certain_seconds: Interval | None = None  # its interval of 95 %
@@ -346,7 +346,7 @@ class ReplayOpinion(Document):
             )
         return (
             f"The replay disagrees with the model: {duration(worst.replayed_seconds)} on "
-            f"{machines(worst.machines)}, where the model says {duration(by_model)} (95 % of "
+            f"{executors(worst.executors)}, where the model says {duration(by_model)} (95 % of "
             f"runs: {duration_range((low, high))}){others}.{error} One of the two is wrong: watch the first "
             "production run."
         )
@@ -361,7 +361,7 @@ class BottleneckReport(Record):
     profile_ids: tuple[str, ...]  # of the runs' profiles in the store, the run first that the report goes by
     application_id: str  # Spark's id of that run
     scale: float  # that it read
-    machines: int  # that it ran on
+    executors: int  # that it ran on
     category: str  # see `documents.profiles`
     bottleneck: str  # what it is bound by
     headline: str  # the same as a sentence, with its figure

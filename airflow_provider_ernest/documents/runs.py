@@ -32,14 +32,14 @@ class RunConditions(Document):
     # anything, and nothing of those whose names tell of a secret
     settings: dict[str, str] | None = None
     input: InputFingerprint | None = None
-    cores_per_machine: int | None = None
+    executor_cores: int | None = None
 
 
 class Experiment(Document):
-    """One sample run to be made: so many machines on such a share of the input."""
+    """One sample run to be made: so many executors on such a share of the input."""
 
     index: int  # its position in the design; names the run and seeds its sample
-    machines: int
+    executors: int
     scale: float  # the share of the target input to read; 0.05 is 5 %
     partitions: int  # the number of input partitions that this share amounts to
     weight: float = 0.0  # lambda of the relaxed design, summed over repetitions; 0 where rounding added it
@@ -47,14 +47,14 @@ class Experiment(Document):
     iterations: int | None = None  # iterations to train with, for iterative jobs
 
     def __post_init__(self) -> None:
-        """Refuse runs that read nothing or use no machine."""
-        positive(machines=self.machines, scale=self.scale, partitions=self.partitions)
+        """Refuse runs that read nothing or use no executor."""
+        positive(executors=self.executors, scale=self.scale, partitions=self.partitions)
 
 
 class CandidateRange(Document):
-    """The candidates of a design on one number of machines."""
+    """The candidates of a design on one number of executors."""
 
-    machines: int
+    executors: int
     lowest_scale: float  # the smallest share of the input among them
     highest_scale: float  # the largest
     candidates: int
@@ -70,9 +70,9 @@ class Design(Document):
     cost: float
     budget: float
     cost_unit: str  # what cost and budget are measured in
-    candidates: int  # how many (machines, scale) points were considered
+    candidates: int  # how many (executors, scale) points were considered
     weighting: str = "absolute"  # of the errors it is for: in seconds, or "relative" to the run's time
-    candidate_ranges: tuple[CandidateRange, ...] = ()  # where these points lie, by number of machines
+    candidate_ranges: tuple[CandidateRange, ...] = ()  # where these points lie, by number of executors
     past_runs: int = 0  # how many past runs of the job it has counted, at no cost
     # why no runs are to be made, or why some are although there are past ones; empty without these. Of runs
     # that are chosen in rounds: why the last of them are made, or why no more are
@@ -126,11 +126,11 @@ class Observation(Document):
     """An experiment that was run."""
 
     index: int  # index of the experiment in its design
-    machines: int  # distinct machines that really worked
+    executors: int  # that really worked
     scale: float  # the share of the input that was really read
-    seconds: float  # from the moment that all machines were there to the application's end
+    seconds: float  # from the moment that all executors were there to the application's end
     startup_seconds: float = 0.0  # from submission to that moment, without `waited_seconds`
-    waited_seconds: float = 0.0  # time spent waiting for machines that other runs still held
+    waited_seconds: float = 0.0  # time spent waiting for executors that other runs still held
     instance_type: str = "local"
     row_width: float = 1.0  # data (bytes, features) in a row, as a multiple of the whole input's rows
     iterations: int | None = None  # iterations the job ran, for iterative jobs
@@ -140,15 +140,17 @@ class Observation(Document):
     metrics: RunMetrics | None = None  # what the event log tells of the run
     origin: Origin | None = None  # the task instance that observed it; None outside Airflow
     from_history: bool = False  # a past run: it cost nothing, and only its event log or record tells of it
+    # how many a machine held; None where a shared cluster placed them as it liked
+    executors_per_machine: int | None = 1
 
     @property
     def configuration(self) -> tuple[int, float, float]:
-        """What repetitions of a run have in common: machines, scale and the width of rows."""
-        return self.machines, self.scale, self.row_width
+        """What repetitions of a run have in common: executors, scale and the width of rows."""
+        return self.executors, self.scale, self.row_width
 
     def __post_init__(self) -> None:
         """Refuse NaN, negative and zero measurements: no model may be fitted to them."""
-        positive(machines=self.machines, scale=self.scale, seconds=self.seconds, row_width=self.row_width)
+        positive(executors=self.executors, scale=self.scale, seconds=self.seconds, row_width=self.row_width)
         not_negative(startup_seconds=self.startup_seconds, waited_seconds=self.waited_seconds)
 
 
@@ -175,12 +177,17 @@ class PastRun(Document):
     application_id: str
     event_log: str  # where its event log lies, without credentials
     started_at: str  # moment in UTC, ISO 8601
-    machines: int  # distinct ones that worked; 0 where none did before it failed
-    cores_per_machine: int  # that its executors had on one of them
-    seconds: float  # clean time, from all machines being there to the application's end
+    executors: int  # the most that worked at once; 0 where none did before it failed
+    executor_cores: int  # of one
+    seconds: float  # clean time, from all executors being there to the application's end
     startup_seconds: float = 0.0  # from the application's start to that moment
-    instance_type: str | None = None  # of its machines; None where the log does not tell
-    memory_megabytes_per_machine: int | None = None  # of its executors; None where the log does not tell
+    instance_type: str | None = None  # of the machines that it ran on; None where the log does not tell
+    # of one, with all beside its heap: overhead, off the heap, of Python; None where the log does not tell
+    executor_memory_megabytes: int | None = None
+    hosts: int = 0  # distinct ones that its executors were on
+    # 1 where each executor had a machine of its own, and people speak of machines; None where a shared
+    # cluster placed them as it liked
+    executors_per_machine: int | None = 1
     # read from outside, cached blocks left out; 0 for nothing. Among runs that are compared
     # (`history.jobs.comparable`) it is the records where Spark counts no bytes, as of JDBC
     input_bytes: int = 0
@@ -192,28 +199,28 @@ class PastRun(Document):
     has_end: bool = True  # whether the log tells it; else what the driver did after the last event is unknown
     # Spark's properties that may change a run's time, as `conditions.settings_that_count` has them
     settings: tuple[tuple[str, str], ...] = ()
-    mean_machines: float | None = None  # where they came and went, as under dynamic allocation
-    machine_seconds: float | None = None  # that its machines were there, each from when it had come
+    mean_executors: float | None = None  # where they came and went, as under dynamic allocation
+    executor_seconds: float | None = None  # that its executors were there, each from when it had come
     metrics: RunMetrics | None = None  # what else the log tells; None of a run that failed
 
     @property
-    def paid_machines(self) -> float:
+    def paid_executors(self) -> float:
         """How many were there on average."""
-        return self.machines if self.mean_machines is None else self.mean_machines
+        return self.executors if self.mean_executors is None else self.mean_executors
 
     @property
-    def paid_machine_seconds(self) -> float:
-        """What it is billed for: its machines while they were there, and no waiting for the first of them."""
-        if self.machine_seconds is not None:
-            return self.machine_seconds
-        return self.paid_machines * (self.startup_seconds + self.seconds)
+    def paid_executor_seconds(self) -> float:
+        """What it is billed for: its executors while they were there; not waiting for the first of them."""
+        if self.executor_seconds is not None:
+            return self.executor_seconds
+        return self.paid_executors * (self.startup_seconds + self.seconds)
 
     @property
     def unpaid_seconds(self) -> float:
         """Of its start-up, what nobody pays for; see `paid_machine_seconds`."""
-        if not self.paid_machines:
+        if not self.paid_executors:
             return 0.0
-        paid = self.paid_machine_seconds / self.paid_machines
+        paid = self.paid_executor_seconds / self.paid_executors
         return min(self.startup_seconds, max(0.0, self.startup_seconds + self.seconds - paid))
 
     @property
@@ -224,8 +231,8 @@ class PastRun(Document):
     def __post_init__(self) -> None:
         """Refuse NaN and negative measurements."""
         not_negative(
-            machines=self.machines,
-            cores_per_machine=self.cores_per_machine,
+            executors=self.executors,
+            executor_cores=self.executor_cores,
             seconds=self.seconds,
             startup_seconds=self.startup_seconds,
             input_bytes=self.input_bytes,

@@ -11,7 +11,7 @@ MODEL, REPLAY, BOTH = "model", "replay", "both"
 class UsedSize(Document):
     """A size at which a job ran: its clean seconds are the median of its runs there."""
 
-    machines: int
+    executors: int
     runs: int
     seconds: float
     instance_type: str | None = None
@@ -20,7 +20,7 @@ class UsedSize(Document):
 class PredictedSize(Document):
     """What a job would take on another number of the same machines, with today's input."""
 
-    machines: int
+    executors: int
     seconds: float  # start-up included, median
     likely_seconds: Interval  # the bounds of 80 % of runs
     source: str  # `MODEL`, `REPLAY` or `BOTH`
@@ -38,11 +38,11 @@ class SurveyedJob(Document):
     last_at: str = ""  # when the last did
     runs_per_month: float | None = None  # by the history; None where that is too short to tell
     used: tuple[UsedSize, ...] = ()  # the sizes at which it ran, the most used first
-    machines: int | None = None  # of today's size: the one that most of the latest runs had
-    cores_per_machine: int | None = None  # of that size
+    executors: int | None = None  # of today's size: the one that most of the latest runs had
+    executor_cores: int | None = None  # of that size
     seconds: float | None = None  # median of the runs at today's size and input, start-up included
     limit_seconds: float | None = None  # that a run may take at another size
-    machine_hours_per_month: float | None = None  # billed; None where the runs a month are not known
+    executor_hours_per_month: float | None = None  # billed; None where the runs a month are not known
     dollars_per_month: float | None = None  # None where no price is known either
     price_per_hour: float | None = None  # dollars for one machine of today's type; None where it is not known
     slot_utilisation: float | None = None  # share of the machines' slots that ran tasks, 0..1
@@ -55,14 +55,14 @@ class SurveyedJob(Document):
     likely_saved_share: Interval | None = None  # bounds with 80 % probability; may include what is lost
     saved_per_month: float | None = None  # dollars, against today's size; None where that is not known
     likely_saved_per_month: Interval | None = None  # their bounds
-    saved_machine_hours_per_month: float | None = None  # the same in machine-hours, which need no price
-    likely_saved_machine_hours_per_month: Interval | None = None  # their bounds
+    saved_executor_hours_per_month: float | None = None  # the same in machine-hours, which need no price
+    likely_saved_executor_hours_per_month: Interval | None = None  # their bounds
     bottleneck: str = ""  # what it is bound by, of `documents.profiles`
     why: str = ""  # the same as a sentence, with its figure
     unknown: tuple[str, ...] = ()  # sentences: what is not known
     # What a training would cost, as surveys of version 0.2 tell; not written any more.
     training_dollars: float | None = None
-    training_machine_hours: float | None = None
+    training_executor_hours: float | None = None
 
 
 class Survey(Stored):

@@ -182,7 +182,7 @@ def _scope_name(data_set: events.DataSet) -> str:
     return shortened(str(scope.get("name", "")))
 
 
-class Machines:
+class Executors:
     """Collects executors, by Spark's id, in the order in which they were added."""
 
     def __init__(self, notes: Notes) -> None:

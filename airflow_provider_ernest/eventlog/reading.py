@@ -15,8 +15,8 @@ from airflow_provider_ernest.eventlog.collecting import (
     MOST_TASKS,
     SUCCESS,
     Blocks,
+    Executors,
     Jobs,
-    Machines,
     SqlExecutions,
     TaskRows,
 )
@@ -110,7 +110,7 @@ class _Application:
         self._notes = notes
         self._tasks = TaskRows(notes, most_tasks=most_tasks)
         self._jobs = Jobs(notes)
-        self._machines = Machines(notes)
+        self._executors = Executors(notes)
         self._blocks = Blocks(notes)
         self._sql = SqlExecutions(notes)
         self._start: events.ApplicationStart | None = None
@@ -130,15 +130,15 @@ class _Application:
             "SparkListenerEnvironmentUpdate": (events.EnvironmentUpdate, self._environment_changed),
             "SparkListenerResourceProfileAdded": (
                 events.ResourceProfileAdded,
-                self._machines.profile_added,
+                self._executors.profile_added,
             ),
             "SparkListenerTaskEnd": self._tasks.add,
             "SparkListenerJobStart": (events.JobStart, self._jobs.started),
             "SparkListenerJobEnd": (events.JobEnd, self._jobs.ended),
             "SparkListenerStageSubmitted": (events.StageEvent, self._jobs.stage_changed),
             "SparkListenerStageCompleted": (events.StageEvent, self._stage_completed),
-            "SparkListenerExecutorAdded": (events.ExecutorAdded, self._machines.added),
-            "SparkListenerExecutorRemoved": (events.ExecutorRemoved, self._machines.removed),
+            "SparkListenerExecutorAdded": (events.ExecutorAdded, self._executors.added),
+            "SparkListenerExecutorRemoved": (events.ExecutorRemoved, self._executors.removed),
             "SparkListenerBlockManagerAdded": (events.BlockManagerEvent, self._blocks.executor_added),
             "SparkListenerBlockManagerRemoved": (events.BlockManagerEvent, self._blocks.executor_removed),
             "SparkListenerBlockUpdated": self._blocks.updated,
@@ -165,7 +165,7 @@ class _Application:
 
     def _ended(self, event: events.ApplicationEnd) -> None:
         self._ended_at, self._exit_code = event.timestamp / 1000, event.exit_code
-        self._machines.application_ended = True
+        self._executors.application_ended = True
 
     def _stream_begun(self, line: bytes) -> None:
         self._streams_begun += 1
@@ -211,13 +211,13 @@ class _Application:
                 "folder eventlog_v2_... of a rolled log.",
             )
         self._blocks.look()
-        if DRIVER in self._machines.rows:
+        if DRIVER in self._executors.rows:
             self._notes.add_problem(
                 "It ran inside its driver: there were no machines, only the driver's threads."
             )
         started_at = self._start.timestamp / 1000
-        machines = tuple(self._machines.rows.values())
-        tasks = self._tasks.table({each.executor_id: each.number for each in machines})
+        executors = tuple(self._executors.rows.values())
+        tasks = self._tasks.table({each.executor_id: each.number for each in executors})
         last_at = max(self._notes.last_at, float(tasks.finished_at.max(initial=0.0)))
         return EventLog(
             application_id=shortened(self._start.app_id) or application_id,
@@ -233,12 +233,12 @@ class _Application:
             properties=self._properties,
             jobs=tuple(self._jobs.rows.values()),
             stages=tuple(self._jobs.stages.values()),
-            executors=machines,
+            executors=executors,
             task_columns=tasks,
             sql_executions=self._sql.rows(self._jobs.rows.values()),
             storage_memory_bytes=self._blocks.storage_memory_bytes,
             cache=self._blocks.peak if self._blocks.are_logged else None,
-            executor_memory_megabytes=self._machines.executor_memory_megabytes,
+            executor_memory_megabytes=self._executors.executor_memory_megabytes,
             python_crashes=self._tasks.python_crashes,
             is_streaming=self._jobs.is_streaming or self._has_streams,
             streams_ended=0 < self._streams_begun == self._streams_ended,
@@ -346,12 +346,12 @@ class EventLogProgress:
         self.tasks = 0
         self.is_followed = True
         self._notes = Notes()
-        self._machines = Machines(self._notes)
+        self._executors = Executors(self._notes)
         self._readers: dict[str, _Reader] = {
             "SparkListenerStageCompleted": self._stage_completed,
             "SparkListenerTaskEnd": (events.TaskEnd, self._task_ended),
-            "SparkListenerExecutorAdded": (events.ExecutorAdded, self._machines.added),
-            "SparkListenerExecutorRemoved": (events.ExecutorRemoved, self._machines.removed),
+            "SparkListenerExecutorAdded": (events.ExecutorAdded, self._executors.added),
+            "SparkListenerExecutorRemoved": (events.ExecutorRemoved, self._executors.removed),
             "SparkListenerApplicationEnd": self._ended,
         }
         self._read_bytes: dict[str, int] = {}
@@ -362,12 +362,12 @@ class EventLogProgress:
     @property
     def executors(self) -> int:
         """How many have registered."""
-        return len(self._machines.rows)
+        return len(self._executors.rows)
 
     @property
     def lost(self) -> ExecutorRow | None:
         """The first executor that was removed before the application's end."""
-        return next((executor for executor in self._machines.rows.values() if executor.is_lost), None)
+        return next((executor for executor in self._executors.rows.values() if executor.is_lost), None)
 
     def read(self, event_log: Path) -> None:
         """Read on from where the last call ended; a file renamed meanwhile is read next time."""
@@ -399,4 +399,4 @@ class EventLogProgress:
         self.tasks += event.task_end_reason.reason == SUCCESS
 
     def _ended(self, line: bytes) -> None:
-        self._machines.application_ended = True
+        self._executors.application_ended = True

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -77,8 +76,8 @@ def require_all_kept(log: EventLog) -> None:
         )
 
 
-def registered_at(log: EventLog, machines: int) -> float:
-    """When the last of the first `machines` machines had registered, in seconds since the epoch.
+def registered_at(log: EventLog, executors: int) -> float:
+    """When the last of the first `executors` had registered, in seconds since the epoch.
 
     Raises:
         SampleRunError: fewer ever did, or the job was run inside the driver.
@@ -89,18 +88,18 @@ def registered_at(log: EventLog, machines: int) -> float:
             "the cluster.",
             remedy="Remove .master(...) from the application: it overrides what spark-submit is told.",
         )
-    if len(log.machines) < machines:
-        workers = ", ".join(executor.worker for executor in log.machines)
+    if len(log.executors) < executors:
+        workers = ", ".join(executor.worker for executor in log.executors)
         raise SampleRunError(
-            f"Application {log.application_id} was designed for {machines} machines, and {len(log.machines)} "
-            f"registered ({workers or 'none'}).",
-            remedy="Check whether the cluster has lost machines, or whether the application itself sets "
+            f"Application {log.application_id} was designed for {executors} executors, and "
+            f"{len(log.executors)} registered ({workers or 'none'}).",
+            remedy="Check whether the cluster has lost some, or whether the application itself sets "
             "spark.cores.max or spark.executor.cores.",
         )
-    return log.machines[machines - 1].added_at
+    return log.executors[executors - 1].added_at
 
 
-def run_seconds(log: EventLog, machines: int) -> float:
+def run_seconds(log: EventLog, executors: int) -> float:
     """Clean run time, from when all machines were there to the application's end.
 
     Raises:
@@ -108,7 +107,7 @@ def run_seconds(log: EventLog, machines: int) -> float:
     """
     if not log.is_complete:
         raise SampleRunError(f"The event log of application {log.application_id} has no end.")
-    return log.ended_at - registered_at(log, machines)
+    return log.ended_at - registered_at(log, executors)
 
 
 def run_metrics(log: EventLog) -> RunMetrics:
@@ -143,9 +142,9 @@ def run_metrics(log: EventLog) -> RunMetrics:
 def _idle_seconds(log: EventLog) -> float | None:
     """Without any running task; None if the log has no end or no task."""
     tasks = log.task_columns
-    if not log.is_complete or not len(tasks) or not log.machines:
+    if not log.is_complete or not len(tasks) or not log.executors:
         return None
-    since = log.machines[-1].added_at
+    since = log.executors[-1].added_at
     order = np.argsort(tasks.launched_at, kind="stable")
     ended = np.maximum.accumulate(tasks.finished_at[order])
     idle_from = np.maximum(since, np.concatenate(([since], ended)))
@@ -165,7 +164,7 @@ def _cache_passes(log: EventLog) -> dict[str, Any]:
         return {}
     missed = _missed(log, made, read)
     return {
-        "cache_filling_seconds": _warm_seconds(made, slots=log.slots // max(1, len(log.machines))),
+        "cache_filling_seconds": _warm_seconds(made, slots=log.slots // max(1, log.most_executors)),
         "cache_reading_seconds": float(read.run_seconds.sum()),
         "cache_reads": len(read) / len(made),
         "cache_partitions": len(made),
@@ -314,50 +313,43 @@ IN_DRIVER = NotCounted("it ran inside its driver, not on machines", is_other_kin
 
 
 class Sizes:
-    """How many machines there were at once, from the start of clean time to the end."""
+    """How many executors there were at once, from the start of clean time to the end."""
 
     def __init__(self, log: EventLog) -> None:
         self._log = log
         self._steps = self._steps_since(log.ready_at)
         self.most = int(np.cumsum(self._steps[:, 1]).max(initial=0.0))
         seconds = log.ended_at - log.ready_at
-        self.mean = self._machine_seconds(self._steps) / seconds if seconds > 0 else float(self.most)
-        # Waiting for the other machines is in it; waiting for the first, as in a queue, is not.
-        self.machine_seconds = self._machine_seconds(self._steps_since(log.started_at))
+        self.mean = self._executor_seconds(self._steps) / seconds if seconds > 0 else float(self.most)
+        # Waiting for the other executors is in it; waiting for the first, as in a queue, is not.
+        self.executor_seconds = self._executor_seconds(self._steps_since(log.started_at))
 
-    def _machine_seconds(self, steps: NDArray[np.float64]) -> float:
+    def _executor_seconds(self, steps: NDArray[np.float64]) -> float:
         return float(steps[:, 1] @ (self._log.ended_at - steps[:, 0]))
 
     def _steps_since(self, since: float) -> NDArray[np.float64]:
-        """Moments, and by how many machines and slots there are more from then on; shape (steps, 3)."""
+        """Moments, and by how many executors and slots there are more from then on; shape (steps, 3)."""
         log = self._log
-        changes: list[tuple[float, int, str]] = []
+        steps: list[tuple[float, int, int]] = []
         for executor in log.executors:
             gone_at = executor.removed_at if executor.is_lost and executor.removed_at else log.ended_at
             began, ended = max(executor.added_at, since), min(gone_at, log.ended_at)
             if executor.executor_id != DRIVER and ended >= began:
                 slots = log.slots_by_executor[executor.number]
-                changes += [(began, slots, executor.worker), (ended, -slots, executor.worker)]
-        here: Counter[str] = Counter()
-        steps: list[tuple[float, int, int]] = []
-        # At one moment they come before others go: a machine whose executor is replaced was there all the
-        # time.
-        for at, slots, worker in sorted(changes, key=lambda change: (change[0], -change[1])):
-            before = here[worker] > 0
-            here[worker] += 1 if slots > 0 else -1
-            steps.append((at, (here[worker] > 0) - before, slots))
-        return np.array(steps, dtype=np.float64).reshape(-1, 3)
+                steps += [(began, 1, slots), (ended, -1, -slots)]
+        # At one moment executors go before others come.
+        return np.array(sorted(steps), dtype=np.float64).reshape(-1, 3)
 
     @property
     def are_steady(self) -> bool:
-        """Whether nearly all machines were there nearly all the time."""
+        """Whether nearly all executors were there nearly all the time."""
         return self.mean >= STEADY_SHARE * self.most
 
     @property
     def are_enough(self) -> bool:
-        """Whether the run counts as one on the most machines: it seldom had work for more than were there.
+        """Whether the run counts as one on the most executors: it seldom had work for more than were there.
 
-        Dynamic allocation lets machines go that have nothing to do, and takes a while to have new ones.
+        Dynamic allocation lets executors go that have nothing to do, and takes a while to have new ones.
         """
         if self.are_steady:
             return True
@@ -368,7 +360,7 @@ class Sizes:
             found[:, 0], found[:, kind] = moments, more
             return found
 
-        # Moments, and by how many machines, slots, running tasks and jobs there are more from then on.
+        # Moments, and by how many executors, slots, running tasks and jobs there are more from then on.
         changes = np.concatenate(
             [
                 np.pad(self._steps, ((0, 0), (0, 2))),
@@ -380,8 +372,8 @@ class Sizes:
         )
         changes[:, 0] = np.clip(changes[:, 0], log.ready_at, log.ended_at)
         changes = changes[np.argsort(changes[:, 0], kind="stable")]
-        machines, slots, running, jobs = np.cumsum(changes[:-1, 1:], axis=0).T
-        is_missed = (machines < self.most) & (jobs > 0) & (running >= slots)
+        executors, slots, running, jobs = np.cumsum(changes[:-1, 1:], axis=0).T
+        is_missed = (executors < self.most) & (jobs > 0) & (running >= slots)
         missed_seconds = float(np.diff(changes[:, 0])[is_missed].sum())
         return missed_seconds <= (1 - STEADY_SHARE) * (log.ended_at - log.ready_at)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from itertools import accumulate
@@ -75,7 +75,7 @@ class ExecutorRow:
     number: int  # as in `TaskColumns.executor`
     executor_id: str  # Spark's
     host: str
-    worker: str  # host:port of its worker daemon, or its host if unknown; it tells machines apart
+    worker: str  # host:port of its worker daemon, or its host if unknown
     cores: int
     added_at: float
     removed_at: float | None = None
@@ -231,11 +231,6 @@ class EventLog:
     unreadable_lines: int = 0
     warnings: tuple[str, ...] = ()  # what could not be read
 
-    @cached_property
-    def machines(self) -> tuple[ExecutorRow, ...]:
-        """The first executor of each worker, by the time when it was added."""
-        return tuple(group[0] for group in self._executors_by_worker.values())
-
     @property
     def lost(self) -> tuple[ExecutorRow, ...]:
         """The executors that were removed before the application's end, by time."""
@@ -249,8 +244,13 @@ class EventLog:
 
     @cached_property
     def slots(self) -> int:
-        """The most tasks that could run at once on all machines together."""
-        return self._most_slots(self.executors)
+        """The most tasks that could run at once on all executors together."""
+        return self._most_at_once(self.executors, self.slots_of)
+
+    @cached_property
+    def most_executors(self) -> int:
+        """The run's size: the most executors that were there at once."""
+        return self._most_at_once(self.executors, lambda executor: 1)
 
     @property
     def barrier_tasks(self) -> int:
@@ -276,22 +276,23 @@ class EventLog:
         told = ((amount("executor", name), amount("task", name)) for name in names)
         return tuple(int(there / taken) for there, taken in told if there and taken)
 
-    def _most_slots(self, executors: Iterable[ExecutorRow]) -> int:
-        """The most tasks at once; executors that share a machine add up, replacements do not."""
+    def _most_at_once(self, executors: Iterable[ExecutorRow], each: Callable[[ExecutorRow], int]) -> int:
+        """The largest sum of what each gives over those that were there at once; not over replacements."""
         changes: list[tuple[float, int]] = []
         for executor in executors:
-            slots = self.slots_of(executor)
-            changes.append((executor.added_at, slots))
+            changes.append((executor.added_at, each(executor)))
             if executor.removed_at is not None and executor.removed_at > executor.added_at:
-                changes.append((executor.removed_at, -slots))
+                changes.append((executor.removed_at, -each(executor)))
         # At one moment executors go before others come.
         return max(accumulate(change for _, change in sorted(changes)), default=0)
 
     @cached_property
     def slots_by_worker(self) -> Mapping[str, int]:
-        """The most tasks at once on each machine, by `ExecutorRow.worker`."""
-        groups = self._executors_by_worker
-        return {worker: self._most_slots(group) for worker, group in groups.items()}
+        """The most tasks at once on each host, by `ExecutorRow.worker`."""
+        of_worker: dict[str, list[ExecutorRow]] = {}
+        for executor in self.executors:
+            of_worker.setdefault(executor.worker, []).append(executor)
+        return {worker: self._most_at_once(group, self.slots_of) for worker, group in of_worker.items()}
 
     @cached_property
     def slots_by_executor(self) -> Mapping[int, int]:
@@ -300,27 +301,20 @@ class EventLog:
 
     @cached_property
     def ready_at(self) -> float:
-        """When clean time begins: when all machines were there, or the start if there were none."""
-        return self.all_there_at(self.machines) if self.machines else self.started_at
+        """When clean time begins: when all executors were there, or the start if there were none."""
+        return self.all_there_at(self.executors) if self.executors else self.started_at
 
     @property
     def clean_seconds(self) -> float:
         """From `ready_at` to the end; see `run_facts` for the run time that models are fitted to."""
         return self.ended_at - self.ready_at
 
-    def all_there_at(self, machines: Iterable[ExecutorRow]) -> float:
-        """When the last machine had come, of those (at least one) that the first task waited for.
+    def all_there_at(self, executors: Iterable[ExecutorRow]) -> float:
+        """When the last executor had come, of those (at least one) that the first task waited for.
 
-        Machines that come later, as under dynamic allocation, join work that is under way. If none was there
+        Executors that come later, as under dynamic allocation, join work that is under way. If none was there
         before the first task, the log lacks its beginning: then it is when the first came.
         """
         first_launch = self.task_columns.launched_at.min(initial=np.inf)
-        added_at = [machine.added_at for machine in machines]
+        added_at = [executor.added_at for executor in executors]
         return max((moment for moment in added_at if moment <= first_launch), default=min(added_at))
-
-    @cached_property
-    def _executors_by_worker(self) -> dict[str, list[ExecutorRow]]:
-        of_worker: dict[str, list[ExecutorRow]] = {}
-        for executor in sorted(self.executors, key=lambda executor: executor.added_at):
-            of_worker.setdefault(executor.worker, []).append(executor)
-        return of_worker

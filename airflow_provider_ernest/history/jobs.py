@@ -300,7 +300,7 @@ def _both(known: PastRun, run: PastRun) -> PastRun:
     one, other = (run, known) if known.failure and not run.failure else (known, run)
     if one.started_at == other.started_at:
         return one
-    return replace(one, machine_seconds=one.paid_machine_seconds + other.paid_machine_seconds)
+    return replace(one, executor_seconds=one.paid_executor_seconds + other.paid_executor_seconds)
 
 
 def comparable(runs: Sequence[PastRun]) -> list[PastRun]:

@@ -84,8 +84,8 @@ class TodaysRun:
 
     input_bytes: int | None = None  # size of the files that scale 1.0 stands for
     instance_type: str | None = None
-    cores_per_machine: int | None = None
-    memory_megabytes_per_machine: int | None = None  # of the executors on one machine
+    executor_cores: int | None = None
+    executor_memory_megabytes: int | None = None  # of one, with all beside its heap
     spark: str | None = None  # Spark's version
     settings: Mapping[str, str] | None = None  # Spark's properties as the user states them
     main: str | None = None  # the application's main class, or the name of its file
@@ -137,7 +137,7 @@ def observations_of(
     ended_well = [run for run in newest_first if is_good(run)]
     like = _completed(today, ended_well, instance_type)
     left_out = [
-        LeftOut(run=run, reason=run.failure or ("it took no time" if run.machines else "no machine worked"))
+        LeftOut(run=run, reason=run.failure or ("it took no time" if run.executors else "no executor worked"))
         for run in newest_first
         if not is_good(run)
     ]
@@ -191,7 +191,7 @@ def observation_of(
     """A past run that ended well as an observation; scale and row width are relative to today's input."""
     return Observation(
         index=index,
-        machines=run.machines,
+        executors=run.executors,
         scale=scale,
         row_width=row_width,
         seconds=run.seconds,
@@ -201,6 +201,7 @@ def observation_of(
         event_log=run.event_log or None,
         metrics=run.metrics,
         from_history=True,
+        executors_per_machine=run.executors_per_machine,
     )
 
 
@@ -210,7 +211,7 @@ def _began(run: PastRun) -> datetime:
 
 def is_good(run: PastRun) -> bool:
     """Whether it ended well, and so tells how long the job takes."""
-    return not run.failure and run.machines > 0 and run.seconds > 0
+    return not run.failure and run.executors > 0 and run.seconds > 0
 
 
 # Whether a run is one of the same thing.
@@ -222,7 +223,7 @@ def _completed(today: TodaysRun, newest_first: Sequence[PastRun], instance_type:
     def told(name: str) -> Any:
         return next((value for run in newest_first if (value := getattr(run, name))), None)
 
-    names = ("cores_per_machine", "memory_megabytes_per_machine", "spark", "main")
+    names = ("executor_cores", "executor_memory_megabytes", "spark", "main")
     missing = {name: told(name) for name in names if getattr(today, name) is None}
     newest = dict(next((run.settings for run in newest_first if run.settings), ()))
     return replace(
@@ -251,12 +252,12 @@ def _differences(run: PastRun, like: TodaysRun, instance_type: str | None) -> It
     type_then = run.instance_type or instance_type
     if type_then and like.instance_type and type_then != like.instance_type:
         yield f"its machines were {type_then} and are {like.instance_type}"
-    if run.cores_per_machine and like.cores_per_machine and run.cores_per_machine != like.cores_per_machine:
-        yield f"a machine had {counted(run.cores_per_machine, 'core')} and has {like.cores_per_machine}"
-    memory_then, memory_now = run.memory_megabytes_per_machine, like.memory_megabytes_per_machine
+    if run.executor_cores and like.executor_cores and run.executor_cores != like.executor_cores:
+        yield f"an executor had {counted(run.executor_cores, 'core')} and has {like.executor_cores}"
+    memory_then, memory_now = run.executor_memory_megabytes, like.executor_memory_megabytes
     if memory_then and memory_now and abs(math.log(memory_then / memory_now)) > math.log(1 + SAME_MEMORY):
         yield (
-            f"executors had {data_amount(memory_then * 1e6)} of memory on a machine and have "
+            f"an executor had {data_amount(memory_then * 1e6)} of memory and has "
             f"{data_amount(memory_now * 1e6)}"
         )
     # Values may tell anything, and stay where they are.
@@ -291,10 +292,10 @@ def _not_compared(
             f"changed ({today.code_changed_at:%Y-%m-%d %H:%M} UTC): whether they ran this code is not known."
         )
     types = [run.instance_type or instance_type for run in runs]
-    memory = [run.memory_megabytes_per_machine for run in runs]
+    memory = [run.executor_memory_megabytes for run in runs]
     told: dict[str, list[Any]] = {
         "the type of the machines": [like.instance_type, *types],
-        "their memory": [like.memory_megabytes_per_machine, *memory],
+        "their memory": [like.executor_memory_megabytes, *memory],
         "Spark's version": [_release(like.spark), *(_release(run.spark) for run in runs)],
         "Spark's properties": [run.settings for run in runs],
         "the main file": [like.main, *(run.main for run in runs)],
@@ -386,8 +387,8 @@ def _newest_of_each(runs: Sequence[PastRun], scales: Sequence[float], most: int)
     rounds: list[tuple[int, int]] = []
     seen: Counter[tuple[int, float]] = Counter()
     for place, (run, scale) in enumerate(zip(runs, scales, strict=True)):
-        rounds.append((seen[run.machines, scale], place))
-        seen[run.machines, scale] += 1
+        rounds.append((seen[run.executors, scale], place))
+        seen[run.executors, scale] += 1
     return {place for _, place in sorted(rounds)[:most]}
 
 
@@ -454,8 +455,8 @@ def _as_past_run(record: ProductionRun) -> PastRun:
         application_id=record.application_id or record.id,
         event_log=record.event_log or "",
         started_at=began_at.isoformat() if began_at else record.at,
-        machines=record.machines,
-        cores_per_machine=conditions.cores_per_machine or 0,
+        executors=record.executors,
+        executor_cores=conditions.executor_cores or 0,
         seconds=record.run_seconds or 0.0,
         startup_seconds=record.startup_seconds or 0.0,
         instance_type=record.instance_type,
@@ -501,21 +502,25 @@ def past_run(log: EventLog, *, event_log: str) -> PastRun:
     """What an event log tells of its run; `jobs.JobNames` makes the recurring job's name of its `job`."""
     sizes = Sizes(log)
     not_counted = why_not_counted(log, sizes)
-    slots = [each for each in log.slots_by_worker.values() if each]
-    # On average where machines differ, as containers of YARN may lie.
-    cores = max(1, round(float(np.mean(slots)) * log.task_cores)) if slots else 0
+    workers = [each for each in log.executors if each.executor_id != DRIVER]
+    hosts = len({each.host for each in workers})
+    # A standalone master may find room for several on a machine; YARN and Kubernetes place them as they like.
+    is_shared = log.master.startswith(("yarn", "k8s")) or log.most_executors > len(log.slots_by_worker)
     return PastRun(
         job=_name(log),
         application_id=log.application_id,
         # As JSON can hold it: Linux allows names that are no text.
         event_log=without_credentials(event_log).encode(errors="backslashreplace").decode(),
         started_at=datetime.fromtimestamp(log.started_at, UTC).isoformat(),
-        machines=sizes.most,
-        cores_per_machine=cores,
+        executors=sizes.most,
+        # Where machines differ, a standalone master gives executors different ones.
+        executor_cores=round(float(np.median([each.cores for each in workers]))) if workers else 0,
+        hosts=hosts,
+        executors_per_machine=None if is_shared else 1,
         seconds=max(0.0, log.clean_seconds),
         startup_seconds=max(0.0, log.ready_at - log.started_at),
         instance_type=next(filter(_INSTANCE_TYPE.fullmatch, _told(log, _INSTANCE_TYPES)), None),
-        memory_megabytes_per_machine=_memory(log, sizes.most, cores),
+        executor_memory_megabytes=_memory(log) if workers else None,
         input_bytes=_outside(log, log.task_columns.input_bytes),
         input_records=_outside(log, log.task_columns.input_records),
         failure="" if not_counted is None else not_counted.reason,
@@ -524,8 +529,8 @@ def past_run(log: EventLog, *, event_log: str) -> PastRun:
         main_folder=log.main_folder or None,
         has_end=log.is_complete,
         settings=tuple(sorted(settings_that_count(log.properties).items())),
-        mean_machines=None if sizes.are_steady else sizes.mean,
-        machine_seconds=sizes.machine_seconds,
+        mean_executors=None if sizes.are_steady else sizes.mean,
+        executor_seconds=sizes.executor_seconds,
         metrics=None if not_counted else run_metrics(log),
     )
 
@@ -555,17 +560,14 @@ def _of_cluster(properties: Mapping[str, str]) -> str:
     return f"{name} {cluster['key'] or ''}".strip()
 
 
-def _memory(log: EventLog, machines: int, cores_per_machine: int) -> int | None:
-    """MiB of the executors on one machine: all that they are given, or as much as the log tells."""
-    workers = [each for each in log.executors if each.executor_id != DRIVER]
+def _memory(log: EventLog) -> int | None:
+    """MiB of an executor: all that it is given, or as much as the log tells."""
     try:
-        heap = log.executor_memory_megabytes or megabytes(
+        return log.executor_memory_megabytes or megabytes(
             "spark.executor.memory", log.properties["spark.executor.memory"]
         )
     except (KeyError, InvalidParameterError):
         return None
-    cores = float(np.median([each.cores for each in workers])) if workers else 0.0
-    return None if not machines or not cores else heap * max(1, round(cores_per_machine / cores))
 
 
 def _outside(log: EventLog, read: IntArray) -> int:

@@ -58,11 +58,11 @@ SAME_INPUT = 1.5  # runs whose input differs by more are not compared with a rep
 class Today:
     """How a job runs now: the size that most of its latest runs had, and those of them that had it."""
 
-    machines: int
-    paid_machines: (
+    executors: int
+    paid_executors: (
         float  # that were there on average, the median: fewer than `machines` where they come and go
     )
-    cores_per_machine: int
+    executor_cores: int
     instance_type: str | None
     seconds: float  # clean, the median with today's input
     startup_seconds: float  # the median
@@ -81,7 +81,7 @@ class Today:
 
     def is_alike(self, run: PastRun) -> bool:
         """Whether it had machines of the same kind."""
-        return (run.instance_type, run.cores_per_machine) == (self.instance_type, self.cores_per_machine)
+        return (run.instance_type, run.executor_cores) == (self.instance_type, self.executor_cores)
 
 
 def today_of(runs: Sequence[PastRun]) -> Today:
@@ -92,13 +92,13 @@ def today_of(runs: Sequence[PastRun]) -> Today:
     last = {_size(run): place for place, run in enumerate(latest)}
     most_used = max(sizes, key=lambda size: (sizes[size], last[size]))
     own = tuple(run for run in latest if _size(run) == most_used)
-    machine_count, cores, instance_type = most_used
+    executor_count, cores, instance_type = most_used
     input_bytes = reads_now(latest)
     seconds, slope = _typical_seconds(own, input_bytes)
     return Today(
-        machines=machine_count,
-        paid_machines=median(run.paid_machines for run in own),
-        cores_per_machine=cores,
+        executors=executor_count,
+        paid_executors=median(run.paid_executors for run in own),
+        executor_cores=cores,
         instance_type=instance_type,
         seconds=seconds,
         startup_seconds=median(run.startup_seconds for run in own),
@@ -110,7 +110,7 @@ def today_of(runs: Sequence[PastRun]) -> Today:
 
 
 def _size(run: PastRun) -> tuple[int, int, str | None]:
-    return run.machines, run.cores_per_machine, run.instance_type
+    return run.executors, run.executor_cores, run.instance_type
 
 
 def _typical_seconds(runs: Sequence[PastRun], input_bytes: int) -> tuple[float, float]:
@@ -136,10 +136,10 @@ def _noise(logs: FloatArray) -> float:
 
 def sizes_to_ask(today: Today, used: Sequence[int]) -> tuple[int, ...]:
     """Numbers of machines around today's, closer together where they are few, with those that were used."""
-    least, most = max(1, -(-today.machines // FURTHEST)), FURTHEST * today.machines
+    least, most = max(1, -(-today.executors // FURTHEST)), FURTHEST * today.executors
     spread = np.geomspace(least, most, MOST_SIZES).round().astype(int).tolist()
     near = (each for each in used if least <= each <= most)
-    return tuple(sorted({*spread, today.machines, *near}))
+    return tuple(sorted({*spread, today.executors, *near}))
 
 
 def replays_of(
@@ -153,7 +153,7 @@ def replays_of(
     def distance(known: tuple[RunProfile, PastRun]) -> tuple[float, float]:
         """First of today's size, then near today's input and time."""
         profile, run = known
-        size = abs(np.log(run.machines / today.machines))
+        size = abs(np.log(run.executors / today.executors))
         return float(size), float(abs(np.log(profile.scale)) + abs(np.log(run.seconds / today.seconds)))
 
     by_id = {run.application_id: run for run in runs}
@@ -165,10 +165,10 @@ def replays_of(
     if not known:
         return None
     source, run = min(known, key=distance)
-    met = today.runs if run.machines == today.machines else (run,)
+    met = today.runs if run.executors == today.executors else (run,)
     # How much longer these took than the replay of their own input says.
     scales = [_step(today.scale(each)) for each in met]
-    said = {scale: _replayed(source, {run.machines}, scale=scale)[run.machines] for scale in set(scales)}
+    said = {scale: _replayed(source, {run.executors}, scale=scale)[run.executors] for scale in set(scales)}
     logs = np.log([each.seconds / said[scale] for each, scale in zip(met, scales, strict=True)])
     times, noise = float(np.exp(np.median(logs))), _noise(logs)
     replayed = _replayed(source, set(counts), scale=1.0)
@@ -176,7 +176,7 @@ def replays_of(
     own_error = abs(np.log(source.replayed_seconds / source.seconds))
     return Replays(
         seconds={count: times * replayed[count] for count in counts},
-        met=(run.machines,),
+        met=(run.executors,),
         noise=noise,
         spread=float(np.hypot(spread, own_error)),
     )
@@ -185,10 +185,10 @@ def replays_of(
 def meeting(model: Model, replays: Replays) -> Replays:
     """Replays that take as long as a model says wherever runs were made, and go over in between."""
     counts = sorted(replays.seconds)
-    met = [count for count in counts if any(run.machines == count for run in model.observations)]
+    met = [count for count in counts if any(run.executors == count for run in model.observations)]
     if not met:
         return replays
-    said = predict_seconds(model, machines=met)
+    said = predict_seconds(model, executors=met)
     logs = np.log([float(each) / replays.seconds[count] for count, each in zip(met, said, strict=True)])
     times = np.exp(np.interp(np.log(counts), np.log(met), logs))
     seconds = {count: float(each) * replays.seconds[count] for count, each in zip(counts, times, strict=True)}
@@ -203,11 +203,11 @@ def _step(scale: float) -> float:
 def _replayed(profile: RunProfile, counts: set[int], *, scale: float) -> dict[int, float]:
     opinion = replay_scaled(
         [profile],
-        machines=sorted(counts),
+        executors=sorted(counts),
         scale=scale,
-        cores_per_machine=max(1, round(profile.slots / profile.machines)),
+        executor_cores=max(1, round(profile.slots / profile.executors)),
     )
-    return {size.machines: size.replayed_seconds for size in opinion.sizes}
+    return {size.executors: size.replayed_seconds for size in opinion.sizes}
 
 
 def _spread_per_doubling(
@@ -216,8 +216,8 @@ def _spread_per_doubling(
     """How far a replay is off for each doubling of machines: as is usual, and as the other runs show."""
     elsewhere: defaultdict[int, list[PastRun]] = defaultdict(list)
     for run in runs:
-        if run.machines != source.machines and 1 / SAME_INPUT <= today.scale(run) <= SAME_INPUT:
-            elsewhere[run.machines].append(run)
+        if run.executors != source.executors and 1 / SAME_INPUT <= today.scale(run) <= SAME_INPUT:
+            elsewhere[run.executors].append(run)
     # While no task runs, other machines change nothing.
     usual = REPLAY_SPREAD * (1.0 - min(1.0, source.driver_seconds / source.seconds))
     squares, doublings = REPLAY_DOUBLINGS * usual**2, REPLAY_DOUBLINGS
@@ -227,5 +227,5 @@ def _spread_per_doubling(
         said = times * _replayed(source, {count}, scale=scale)[count]
         seconds = median(run.seconds for run in latest)
         squares += max(0.0, np.log(said / seconds) ** 2 - noise**2 / len(latest))
-        doublings += np.log2(count / source.machines) ** 2
+        doublings += np.log2(count / source.executors) ** 2
     return float(np.sqrt(squares / doublings))

@@ -87,8 +87,8 @@ def survey_of(
     """All jobs in one document, those that could save most first: dollars, machine-hours, share."""
 
     def by_saving(job: SurveyedJob) -> tuple[float | str, ...]:
-        saved = (job.saved_per_month, job.saved_machine_hours_per_month, job.saved_share)
-        return *(-(each or 0.0) for each in (*saved, job.machine_hours_per_month)), job.job
+        saved = (job.saved_per_month, job.saved_executor_hours_per_month, job.saved_share)
+        return *(-(each or 0.0) for each in (*saved, job.executor_hours_per_month)), job.job
 
     return Survey(
         **new_stamp(),
@@ -112,9 +112,9 @@ def runs_to_profile(runs: Sequence[PastRun]) -> list[PastRun]:
         return []
     today = today_of(good)
     chosen = [typical(today.runs, today.seconds)]
-    sizes = Counter(run.machines for run in good if today.is_alike(run) and run.machines != today.machines)
+    sizes = Counter(run.executors for run in good if today.is_alike(run) and run.executors != today.executors)
     for count, _ in sizes.most_common(MOST_PROFILED - 1):
-        alike = [run for run in good if today.is_alike(run) and run.machines == count][-LATEST_RUNS:]
+        alike = [run for run in good if today.is_alike(run) and run.executors == count][-LATEST_RUNS:]
         chosen.append(typical(alike, median(run.seconds for run in alike)))
     return chosen
 
@@ -135,7 +135,7 @@ def surveyed_job(
     """
     good = [run for run in runs if is_good(run)]
     failed = [run for run in runs if not is_good(run)]
-    hours = machine_hours_per_month(runs, otherwise_per_month)
+    hours = executor_hours_per_month(runs, otherwise_per_month)
     if not good:
         price = prices.of(runs[-1].instance_type)
         reasons = Counter(run.failure or "no machine worked in it" for run in runs)
@@ -143,7 +143,7 @@ def surveyed_job(
             job=job,
             runs=0,
             failed_runs=len(failed),
-            machine_hours_per_month=hours,
+            executor_hours_per_month=hours,
             dollars_per_month=_in_dollars(hours, price),
             price_per_hour=price,
             unknown=tuple(
@@ -161,7 +161,7 @@ def surveyed_job(
         stated = "" if per_month is None else f": {words.number(per_month)} a month, as stated"
         unknown = [f"The history is too short to tell how often it runs{stated}."]
     # Another size saves of those runs alone that it is known of.
-    savable = machine_hours_per_month(good, otherwise_per_month)
+    savable = executor_hours_per_month(good, otherwise_per_month)
     surveyed = SurveyedJob(
         job=job,
         runs=len(good),
@@ -170,10 +170,10 @@ def surveyed_job(
         last_at=good[-1].started_at,
         runs_per_month=per_month,
         used=_used(good),
-        machines=today.machines,
-        cores_per_machine=today.cores_per_machine,
+        executors=today.executors,
+        executor_cores=today.executor_cores,
         seconds=today.seconds + today.startup_seconds,
-        machine_hours_per_month=savable,
+        executor_hours_per_month=savable,
         dollars_per_month=_in_dollars(savable, price),
         price_per_hour=price,
         slot_utilisation=_utilisation(today.runs),
@@ -187,7 +187,7 @@ def surveyed_job(
         why = "; ".join(each for each in told if each)
         surveyed = replace(surveyed, bottleneck=profile.bottleneck, why=why)
     surveyed = _with_sizes(surveyed, good, failed, today, profiles, goal=goal)
-    return replace(surveyed, machine_hours_per_month=hours, dollars_per_month=_in_dollars(hours, price))
+    return replace(surveyed, executor_hours_per_month=hours, dollars_per_month=_in_dollars(hours, price))
 
 
 def _in_dollars(hours: float | None, price: float | None) -> float | None:
@@ -203,10 +203,10 @@ def runs_per_month(runs: Sequence[PastRun]) -> float | None:
     return len(latest) / seconds * MONTH_SECONDS if seconds else None
 
 
-def machine_hours_per_month(runs: Sequence[PastRun], otherwise_per_month: float | None) -> float | None:
+def executor_hours_per_month(runs: Sequence[PastRun], otherwise_per_month: float | None) -> float | None:
     """What is paid for the runs, oldest first, in a month: what was, not what the typical one takes."""
     latest, seconds = _latest(runs)
-    paid = sum(run.paid_machine_seconds for run in latest) / HOUR_SECONDS
+    paid = sum(run.paid_executor_seconds for run in latest) / HOUR_SECONDS
     if seconds:
         return paid / seconds * MONTH_SECONDS
     return None if otherwise_per_month is None or not latest else paid / len(latest) * otherwise_per_month
@@ -254,10 +254,10 @@ def growth_per_month(runs: Sequence[PastRun]) -> float | None:
 def _used(runs: Sequence[PastRun]) -> tuple[UsedSize, ...]:
     sizes: defaultdict[tuple[int, str | None], list[float]] = defaultdict(list)
     for run in runs:
-        sizes[run.machines, run.instance_type].append(run.seconds)
+        sizes[run.executors, run.instance_type].append(run.seconds)
     most_first = sorted(sizes.items(), key=lambda item: (-len(item[1]), item[0][0]))
     return tuple(
-        UsedSize(machines=count, instance_type=kind, runs=len(seconds), seconds=median(seconds))
+        UsedSize(executors=count, instance_type=kind, runs=len(seconds), seconds=median(seconds))
         for (count, kind), seconds in most_first
     )
 
@@ -311,11 +311,11 @@ def _with_sizes(
         TodaysRun(
             input_bytes=today.input_bytes or None,
             instance_type=today.instance_type,
-            cores_per_machine=today.cores_per_machine,
+            executor_cores=today.executor_cores,
         ),
     )
     alike = [run for run in good if today.is_alike(run)]
-    counts = sizes_to_ask(today, [run.machines for run in alike])
+    counts = sizes_to_ask(today, [run.executors for run in alike])
     model, is_determined, why_not = _model(job.job, history, today)
     try:
         replays = replays_of(profiles, today, alike, counts=counts)
@@ -330,7 +330,7 @@ def _with_sizes(
         return replace(job, unknown=tuple(unknown))
     offer = HistoryOffer(
         model=model or _holder(job.job, history, today),
-        machines=counts,
+        executors=counts,
         # Dollars are taken of the machine-hours below: without a price there are hours alone.
         billing=Billing(price_per_hour=1.0, minimum_seconds=0.0),
         replays=replays,
@@ -347,13 +347,13 @@ def _model(job: str, history: History, today: Today) -> tuple[Model | None, bool
     """A model of the history, whether that tells of other sizes, and why not."""
     # Runs of one size, or too few, still tell of runs of that size with more or less input.
     runs = history.observations
-    why_not = f"all runs had {words.machines(today.machines)}."  # as fitting would say, at length
+    why_not = f"all runs had {words.executors(today.executors)}."  # as fitting would say, at length
     if not runs:
         return None, False, why_not
     columns, prior = observed_columns(runs), prior_for(runs)
     predictor = new_predictor(AVERAGING, prior=prior)
     try:
-        if len({run.machines for run in runs}) > 1:
+        if len({run.executors for run in runs}) > 1:
             predictor.fit(**columns)
             why_not = ""
     except TooFewObservationsError as error:
@@ -388,20 +388,23 @@ def _holder(job: str, history: History, today: Today) -> Model:
 def _decided(job: SurveyedJob, offer: HistoryOffer, today: Today, goal: SurveyGoal) -> SurveyedJob:
     """The sizes with what they would take, and the cheapest that keeps to the limit; see `decision`."""
     forecast, counts = offer.forecast(scale=1.0), offer.counts
-    kept = forecast.seconds_kept_within(goal.confidence)[counts.index(today.machines)]
+    kept = forecast.seconds_kept_within(goal.confidence)[counts.index(today.executors)]
     limit = goal.deadline_seconds or (1 + goal.within) * float(kept)
     asked = SizingGoal(
-        deadline_seconds=limit, confidence=goal.confidence, objective=CHEAPEST, allowed_machines=tuple(counts)
+        deadline_seconds=limit,
+        confidence=goal.confidence,
+        objective=CHEAPEST,
+        allowed_executors=tuple(counts),
     )
     choice = decide(asked, Offered(offers=[offer]))
     sizes = {
-        each.machines: PredictedSize(
-            machines=each.machines,
+        each.executors: PredictedSize(
+            executors=each.executors,
             seconds=each.seconds,
             likely_seconds=each.likely_seconds or (each.seconds, each.seconds),
-            source=offer.source(each.machines),
+            source=offer.source(each.executors),
             cost=_in_dollars(
-                each.machines * today.paid_seconds(each.seconds) / HOUR_SECONDS, job.price_per_hour
+                each.executors * today.paid_seconds(each.seconds) / HOUR_SECONDS, job.price_per_hour
             ),
             probability=each.probability,
         )
@@ -414,26 +417,26 @@ def _decided(job: SurveyedJob, offer: HistoryOffer, today: Today, goal: SurveyGo
         chance, usual = words.probability(surest.probability), words.duration(surest.seconds)
         wanted = f"{words.duration(limit)} in {words.confidence(goal.confidence)} of runs"
         unknown.append(
-            f"No size is known to end within {wanted}: the surest, {words.machines(surest.machines)}, does "
+            f"No size is known to end within {wanted}: the surest, {words.executors(surest.executors)}, does "
             f"in {chance} of them ({usual} in the median)."
         )
     job = replace(job, limit_seconds=limit, sizes=tuple(sizes.values()), unknown=tuple(unknown))
     if choice.decision is None:
         return job
-    return _with_saving(job, sizes[choice.decision.config.machines], sizes[today.machines], today, goal)
+    return _with_saving(job, sizes[choice.decision.config.executors], sizes[today.executors], today, goal)
 
 
 def _with_saving(
     job: SurveyedJob, proposed: PredictedSize, own: PredictedSize, today: Today, goal: SurveyGoal
 ) -> SurveyedJob:
     """What the proposed size would save, a run and a month; today's size where that is little."""
-    before = today.paid_machines * today.paid_seconds(job.seconds or own.seconds)
+    before = today.paid_executors * today.paid_seconds(job.seconds or own.seconds)
 
     def share(seconds: float) -> float:
-        return 1.0 - proposed.machines * today.paid_seconds(seconds) / before
+        return 1.0 - proposed.executors * today.paid_seconds(seconds) / before
 
     keeps_today = own.probability is not None and own.probability >= goal.confidence
-    if proposed.machines == own.machines or (keeps_today and share(proposed.seconds) < WORTH_SAVING):
+    if proposed.executors == own.executors or (keeps_today and share(proposed.seconds) < WORTH_SAVING):
         proposed, saved, low, high = own, 0.0, 0.0, 0.0
     else:
         quickest, slowest = proposed.likely_seconds
@@ -442,15 +445,15 @@ def _with_saving(
     def of(taken: float | None) -> tuple[float | None, Interval | None]:
         return (None, None) if taken is None else (saved * taken, (low * taken, high * taken))
 
-    hours, likely_hours = of(job.machine_hours_per_month)
+    hours, likely_hours = of(job.executor_hours_per_month)
     dollars, likely_dollars = of(job.dollars_per_month)
     return replace(
         job,
         proposed=proposed,
         saved_share=saved,
         likely_saved_share=(low, high),
-        saved_machine_hours_per_month=hours,
-        likely_saved_machine_hours_per_month=likely_hours,
+        saved_executor_hours_per_month=hours,
+        likely_saved_executor_hours_per_month=likely_hours,
         saved_per_month=dollars,
         likely_saved_per_month=likely_dollars,
     )
@@ -472,10 +475,10 @@ def _about_the_history(
             f"The logs of {endless} of its latest {words.counted(len(today.runs), 'run')} have no end: what "
             "the driver did after its last job is not counted."
         )
-    if today.paid_machines < today.machines:
+    if today.paid_executors < today.executors:
         yield (
             "Executors are added and removed during its runs: it is charged for "
-            f"{words.number(today.paid_machines)} of {today.machines} machines, the average. Sizes are "
+            f"{words.number(today.paid_executors)} of {today.executors} machines, the average. Sizes are "
             "predicted as if all of them were there."
         )
     if not today.input_bytes:
@@ -491,17 +494,17 @@ def _about_the_history(
 
 
 def _about_the_sources(offer: HistoryOffer, today: Today, why_not: str) -> Iterator[str]:
-    if offer.least_machines > min(offer.machines):
+    if offer.least_executors > min(offer.executors):
         yield (
-            f"On fewer than {words.machines(offer.least_machines)} Spark refuses it: all tasks of a barrier "
-            "stage must run at once."
+            f"On fewer than {words.executors(offer.least_executors)} Spark refuses it: all tasks of a "
+            "barrier stage must run at once."
         )
     if offer.is_determined:
         if offer.replays is None:
             yield "No run could be replayed: sizes are from the model alone."
         return
-    counts = {run.machines for run in offer.model.observations} or {today.machines}
+    counts = {run.executors for run in offer.model.observations} or {today.executors}
     if len(counts) == 1:
-        yield f"All runs had {words.machines(counts.pop())}: other sizes are from replay only."
+        yield f"All runs had {words.executors(counts.pop())}: other sizes are from replay only."
     else:
         yield f"Sizes are from replay only: {why_not}"

@@ -298,8 +298,8 @@ def differences(
         (
             SETTINGS,
             "a machine offers {} cores and offered {}",
-            now.cores_per_machine,
-            then.cores_per_machine,
+            now.executor_cores,
+            then.executor_cores,
         ),
     )
     if then.settings is not None and now.settings is not None and then.settings != now.settings:

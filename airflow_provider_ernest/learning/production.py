@@ -156,7 +156,7 @@ def learn(
     fitted = _refitted(model, samples, [run for _, run in known], [run for _, run in remembered])
     errors = standardised_errors(
         model,
-        machines=[run.machines for _, run in news],
+        executors=[run.executors for _, run in news],
         scale=[run.scale for _, run in news],
         seconds=[run.seconds for _, run in news],
     ).tolist()
@@ -250,14 +250,14 @@ def _observed(model: Model, run: ProductionRun, iterations: Mapping[str, int]) -
         if made is None:
             return None
         # What share of its time the run would have taken with the iterations trained with, by the model.
-        trained = predict_seconds(model, machines=run.machines, scale=run.scale)
-        as_made = predict_seconds(model, machines=run.machines, scale=run.scale, iterations=made)
+        trained = predict_seconds(model, executors=run.executors, scale=run.scale)
+        as_made = predict_seconds(model, executors=run.executors, scale=run.scale, iterations=made)
         seconds *= float(trained[0] / as_made[0])
     if not seconds > 0:
         return None
     return Observation(
         index=0,
-        machines=run.machines,
+        executors=run.executors,
         scale=run.scale,
         seconds=seconds,
         startup_seconds=model.startup_seconds if startup is None else startup,

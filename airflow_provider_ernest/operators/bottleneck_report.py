@@ -118,7 +118,7 @@ class BottleneckReportOperator(OfJob, BaseOperator):
         return report_of(
             records,
             Model.from_dict(given) if given else None,
-            machines=goal.machines,
+            executors=goal.executors,
             scale=goal.scale,
             iterations=optional_whole_number("iterations", self.job.get("iterations")),
             origin=origin_of(context),

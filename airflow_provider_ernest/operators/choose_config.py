@@ -64,7 +64,7 @@ class ChooseConfigOperator(OfJob, EmitsLineage, BaseOperator):
             machines than it has are chosen, unless machines can be added to it. Pass JSON text if this task's
             trigger rule is not ``all_success``: an XComArg would put it directly after a setup task, which
             Airflow refuses.
-        cores_per_machine: cores of a machine, or a mapping by type, if no `cluster` of the type tells; None
+        executor_cores: cores of a machine, or a mapping by type, if no `cluster` of the type tells; None
             for those of the machines that the model was trained on.
         store: root of the model store; None for ``[ernest] store``.
 
@@ -84,7 +84,7 @@ class ChooseConfigOperator(OfJob, EmitsLineage, BaseOperator):
         "input_growth",
         "reuse_reasons",
         "cluster",
-        "cores_per_machine",
+        "executor_cores",
         "store",
     )
     operator_extra_links = (ModelFitLink(),)
@@ -102,7 +102,7 @@ class ChooseConfigOperator(OfJob, EmitsLineage, BaseOperator):
         input_growth: Any = None,
         reuse_reasons: Any = None,
         cluster: Any = None,
-        cores_per_machine: Number | Mapping[str, Any] | None = None,
+        executor_cores: Number | Mapping[str, Any] | None = None,
         store: str | None = None,
         **kwargs: Any,
     ) -> None:
@@ -119,7 +119,7 @@ class ChooseConfigOperator(OfJob, EmitsLineage, BaseOperator):
         self.input_growth = input_growth
         self.reuse_reasons = reuse_reasons
         self.cluster = cluster
-        self.cores_per_machine = cores_per_machine
+        self.executor_cores = executor_cores
         self.store = store
 
     def job_conf(self, key: str = "spark_conf") -> JobConf:
@@ -159,7 +159,7 @@ class ChooseConfigOperator(OfJob, EmitsLineage, BaseOperator):
             )
             goal = settings_of(SizingGoal, self.goal, "goal")
             iterations = optional(count)("iterations", self.job.get("iterations"))
-            cores = stated_cores(self.cores_per_machine)
+            cores = stated_cores(self.executor_cores)
             choice = decide(goal, offered_by(goal, types), iterations=iterations)
             refusal = refusal_of(choice, types=types, iterations=iterations)
             if refusal is not None:
@@ -216,7 +216,7 @@ class ChooseConfigOperator(OfJob, EmitsLineage, BaseOperator):
         from airflow_provider_ernest.views.tables import decision_table
 
         if decision.fallback_reason:
-            what = f"FALLBACK to {decision.config.machines} machines"
+            what = f"FALLBACK to {decision.config.executors} machines"
             if decision.predicted_seconds is not None:
                 what = "MOST PROBABLE configuration instead of one that meets the goal"
             self.log.warning("%s: %s", what, decision.fallback_reason)

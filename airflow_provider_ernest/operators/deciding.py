@@ -18,7 +18,7 @@ from airflow_provider_ernest.clusters.local_spec import LOCAL
 from airflow_provider_ernest.decision.forms import (
     HEAP,
     UNAVAILABLE,
-    MachineShape,
+    ExecutorShape,
     groups_of,
     layout_on,
     outputs,
@@ -66,7 +66,7 @@ def stated_cores(value: Any) -> dict[str, int]:
     """Return the cores of a machine by type; one number for all is under `ANY_TYPE`."""
     by_type = value if isinstance(value, Mapping) else {ANY_TYPE: value}
     read = {
-        str(name): optional(count)(f"cores_per_machine[{name!r}]" if name else "cores_per_machine", cores)
+        str(name): optional(count)(f"executor_cores[{name!r}]" if name else "executor_cores", cores)
         for name, cores in by_type.items()
     }
     return {name: cores for name, cores in read.items() if cores is not None}
@@ -155,28 +155,29 @@ def training_cluster(handle: ClusterHandle) -> TrainingCluster:
         kind=handle.kind,
         name=handle.name,
         instance_type=handle.instance_type,
-        cores_per_machine=handle.cores_per_machine,
+        executor_cores=handle.cores_per_machine,
         price_per_hour=handle.price_per_hour,
         machines=(*map(_trained, handle.machines), *culled, *master),
-        memory_megabytes_per_machine=min((one.memory_megabytes for one in handle.machines), default=None),
+        executor_memory_megabytes=min((one.memory_megabytes for one in handle.machines), default=None),
         master_price_per_hour=handle.master_price_per_hour,
         market=handle.market,
+        executors_per_machine=handle.executors_per_machine,
     )
 
 
 def planned_cluster(machine: Mapping[str, Any]) -> TrainingCluster | None:
     """The machine of a `FitModelOperator` for which no cluster was started; None if its cores are unknown."""
-    cores = optional_whole_number("cores_per_machine", machine.get("cores_per_machine"))
+    cores = optional_whole_number("executor_cores", machine.get("executor_cores"))
     if cores is None:
         return None
     return TrainingCluster(
         kind=str(machine["kind"]),
         name="",
         instance_type=str(machine["instance_type"]),
-        cores_per_machine=cores,
+        executor_cores=cores,
         price_per_hour=optional_number("price_per_hour", machine.get("price_per_hour")),
-        memory_megabytes_per_machine=optional_whole_number(
-            "memory_megabytes_per_machine", machine.get("memory_megabytes_per_machine")
+        executor_memory_megabytes=optional_whole_number(
+            "executor_memory_megabytes", machine.get("executor_memory_megabytes")
         ),
         # Other kinds run their drivers with Airflow, or beside the workers.
         master_price_per_hour=optional_number("master_price_per_hour", machine.get("master_price_per_hour"))
@@ -202,13 +203,13 @@ def _trained(machine: Machine, *, culled_because: str = "", is_master: bool = Fa
 
 def remembered_handle(cluster: TrainingCluster) -> ClusterHandle | None:
     """An ended cluster with its machines' number, shape and price; None if their memory is unknown."""
-    memory = cluster.memory_megabytes_per_machine
+    memory = cluster.executor_memory_megabytes
     if memory is None or not cluster.kept_machines:
         return None
 
     def machine(of: TrainedMachine) -> Machine:
         return Machine(
-            cores=cluster.cores_per_machine,
+            cores=cluster.executor_cores,
             memory_megabytes=memory,
             price_per_hour=of.price_per_hour,
             market=cluster.market,
@@ -220,8 +221,9 @@ def remembered_handle(cluster: TrainingCluster) -> ClusterHandle | None:
         master_url="",
         machines=tuple(map(machine, cluster.kept_machines)),
         instance_type=cluster.instance_type,
-        cores_per_machine=cluster.cores_per_machine,
+        cores_per_machine=cluster.executor_cores,
         master=next((machine(each) for each in cluster.machines if each.is_master), None),
+        executors_per_machine=cluster.executors_per_machine,
     )
 
 
@@ -266,7 +268,7 @@ def decided_outputs(
         made[SPARK_CONF] = {
             **{name: value for name, value in cluster.items() if name not in stated},
             **conf,
-            **sizing_conf(machines=layout.count, cores_per_machine=layout.cores),
+            **sizing_conf(executors=layout.count, executor_cores=layout.cores),
         }
         if HEAP not in made[SPARK_CONF]:
             log.warning(
@@ -280,7 +282,8 @@ def decided_outputs(
     return {
         **made,
         "config": decision.config.to_dict(),
-        "machines": decision.config.machines,
+        "executors": decision.config.executors,
+        **({} if decision.config.machines is None else {"machines": decision.config.machines}),
         "instance_type": decision.config.instance_type,
         "predicted_seconds": decision.predicted_seconds,
         "predicted_cost": decision.predicted_cost,
@@ -292,7 +295,7 @@ def decided_outputs(
 def handle_for(decision: Decision, types: Sequence[Type]) -> ClusterHandle | None:
     """The cluster of the decided type; for a mix, of the type with most machines."""
     parts = decision.composition or (decision.config,)
-    main = max(parts, key=lambda part: part.machines).instance_type
+    main = max(parts, key=lambda part: part.executors).instance_type
     for each in types:
         if each.cluster and main in (each.instance_type, each.cluster.instance_type):
             return each.cluster
@@ -338,7 +341,7 @@ def shapes_of(
     types: Sequence[Type],
     *,
     cores: Mapping[str, int],
-) -> dict[str, MachineShape]:
+) -> dict[str, ExecutorShape]:
     """Return the machines of each type; absent if unknown.
 
     Taken from the existing cluster, else from the user, else from the machines that the model was trained on.
@@ -358,25 +361,25 @@ def shapes_of(
     if of_all is not None:
         parts = decision.composition or (decision.config,)
         known = {**{part.instance_type: of_all for part in parts}, **known}
-    return {**{name: MachineShape(cores=each_has) for name, each_has in known.items()}, **shapes}
+    return {**{name: ExecutorShape(cores=each_has) for name, each_has in known.items()}, **shapes}
 
 
-def _trained_on(model: Model | None) -> MachineShape | None:
+def _trained_on(model: Model | None) -> ExecutorShape | None:
     """The machines that a model's runs were made on; None if it does not know them."""
     if model is None:
         return None
     if model.cluster is not None:
-        return MachineShape(
-            cores=model.cluster.cores_per_machine,
-            memory_megabytes=model.cluster.memory_megabytes_per_machine,
+        return ExecutorShape(
+            cores=model.cluster.executor_cores,
+            memory_megabytes=model.cluster.executor_memory_megabytes,
             is_standalone=model.cluster.kind in (LOCAL, EC2),
         )
-    cores = model.conditions.cores_per_machine if model.conditions else None
-    return MachineShape(cores=cores) if cores else None
+    cores = model.conditions.executor_cores if model.conditions else None
+    return ExecutorShape(cores=cores) if cores else None
 
 
-def _shape(handle: ClusterHandle) -> MachineShape:
-    return MachineShape(
+def _shape(handle: ClusterHandle) -> ExecutorShape:
+    return ExecutorShape(
         cores=handle.cores_per_machine,
         memory_megabytes=min(machine.memory_megabytes for machine in handle.machines),
         is_standalone=handle.kind in (LOCAL, EC2) or handle.web_url is not None,

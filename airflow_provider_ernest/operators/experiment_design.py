@@ -69,7 +69,7 @@ class ExperimentDesignOperator(BaseOperator, SkipMixin):
             production run costs and so the budget (`DesignBounds.budget_share`); None if unknown.
         model: how the model will be fitted; None for the most accurate way known.
         iterations: to train with, for iterative jobs (`SparkJob.sample_iterations`).
-        available_machines: machines of the sample runs' cluster; None for no limit.
+        available_executors: machines of the sample runs' cluster; None for no limit.
         billed_machines: machines billed during a sample run however few it uses, such as the whole training
             cluster; None for the run's own.
         history: past runs of one type, from a `ReadHistoryOperator`, also as JSON text: they count, at no
@@ -87,11 +87,11 @@ class ExperimentDesignOperator(BaseOperator, SkipMixin):
     template_fields: Sequence[str] = (
         "bounds",
         "input",
-        "cores_per_machine",
+        "executor_cores",
         "goal",
         "model",
         "iterations",
-        "available_machines",
+        "available_executors",
         "billed_machines",
         "history",
     )
@@ -102,11 +102,11 @@ class ExperimentDesignOperator(BaseOperator, SkipMixin):
         *,
         bounds: DesignBounds | Mapping[str, Any] | str,
         input: SampledInput | Mapping[str, Any] | str,  # noqa: A002 - the word that fits
-        cores_per_machine: Number,
+        executor_cores: Number,
         goal: SizingGoal | Mapping[str, Any] | str,
         model: ModelSettings | Mapping[str, Any] | str | None = None,
         iterations: Number | None = None,
-        available_machines: Number | None = None,
+        available_executors: Number | None = None,
         billed_machines: Number | None = None,
         history: Any = None,
         type_tasks: Mapping[str, Any] | None = None,
@@ -115,11 +115,11 @@ class ExperimentDesignOperator(BaseOperator, SkipMixin):
         super().__init__(**kwargs)
         self.bounds: Any = as_template(DesignBounds, bounds, "bounds")
         self.input: Any = as_template(SampledInput, input, "input")
-        self.cores_per_machine = cores_per_machine
+        self.executor_cores = executor_cores
         self.goal: Any = as_template(SizingGoal, goal, "goal")
         self.model: Any = as_template(ModelSettings, model or ModelSettings(), "model")
         self.iterations = iterations
-        self.available_machines = available_machines
+        self.available_executors = available_executors
         self.billed_machines = billed_machines
         self.history = history
         self.type_tasks = type_tasks
@@ -177,7 +177,7 @@ class ExperimentDesignOperator(BaseOperator, SkipMixin):
         bounds = spending.bounds
         goal = settings_of(SizingGoal, self.goal, "goal")
         settings = settings_of(ModelSettings, self.model, "model")
-        available = optional_whole_number("available_machines", self.available_machines)
+        available = optional_whole_number("available_executors", self.available_executors)
         if available is not None:  # before the cluster is started, not after it has been paid for
             require_available(bounds, available)
         sampled = settings_of(SampledInput, self.input, "input")
@@ -185,7 +185,7 @@ class ExperimentDesignOperator(BaseOperator, SkipMixin):
         partitions = sampled.partitions or files
         known = optional_document("history", self.history) or {}
         past = [Observation.from_dict(document) for document in known.get("observations") or ()]
-        targets = Targets(machines=goal.machines, scale=goal.scale)
+        targets = Targets(executors=goal.executors, scale=goal.scale)
         criterion = bounds.criterion
         if criterion is None and settings.method != AVERAGING:
             # It determines all terms, which Bayesian designs need not.
@@ -265,12 +265,12 @@ class ExperimentDesignOperator(BaseOperator, SkipMixin):
     def _chosen_from(self, bounds: DesignBounds, allowance: Allowance, partitions: int) -> dict[str, Any]:
         """Arguments of `enumerate_candidates`."""
         return {
-            "min_machines": bounds.min_machines,
-            "max_machines": bounds.max_machines,
+            "min_executors": bounds.min_executors,
+            "max_executors": bounds.max_executors,
             "min_scale": allowance.min_scale,
             "max_scale": bounds.max_scale,
             "partitions": partitions,
-            "cores_per_machine": whole_number("cores_per_machine", self.cores_per_machine),
+            "executor_cores": whole_number("executor_cores", self.executor_cores),
             "by_ratio": allowance.by_ratio,
         }
 
@@ -301,8 +301,8 @@ def remarks(design: Design, spending: Spending) -> Iterator[tuple[int, str]]:
             f"{which} sample runs are expected to cost about {as_percent(share)} of one production run"
             f"{billed}.",
         )
-    largest = max(of_machines.machines for of_machines in design.candidate_ranges)
-    if largest < bounds.max_machines:
+    largest = max(of_machines.executors for of_machines in design.candidate_ranges)
+    if largest < bounds.max_executors:
         yield (
             logging.WARNING,
             f"No sample run can have more than {counted(largest, 'machine')}: at "
@@ -461,9 +461,9 @@ class NextRunsOperator(OfJob, BaseOperator):
 
         every = enumerate_candidates(**document("candidates", self.candidates))
         observed = {run.index for run in samples}
-        failed = {(run.machines, run.partitions) for run in before.experiments if run.index not in observed}
-        configurations = zip(every.machines.tolist(), every.partitions.tolist(), strict=True)
+        failed = {(run.executors, run.partitions) for run in before.experiments if run.index not in observed}
+        configurations = zip(every.executors.tolist(), every.partitions.tolist(), strict=True)
         left = [at for at, configuration in enumerate(configurations) if configuration not in failed]
         return Candidates(
-            machines=every.machines[left], scale=every.scale[left], partitions=every.partitions[left]
+            executors=every.executors[left], scale=every.scale[left], partitions=every.partitions[left]
         )

@@ -85,7 +85,7 @@ class FindModelOperator(OfJob, EmitsLineage, BaseOperator, SkipMixin):
         job: the application. Arguments, properties and options of spark-submit are compared as stated, with
             templates unrendered; py_files and jars are compared by content.
         types: a mapping for each type of machine: ``instance_type``; ``spark``, Spark's version there
-            ("installed" for this worker's PySpark, None if unknown); ``cores_per_machine``; ``settings`` of
+            ("installed" for this worker's PySpark, None if unknown); ``executor_cores``; ``settings`` of
             the machines by name, which must be the same; ``training_tasks``, ids of the tasks that a reused
             model makes needless; ``cluster_tasks``, those that check, start and end the cluster, needless
             unless production runs on it: if a task outside the training comes before ``teardown``, or
@@ -251,7 +251,7 @@ class FindModelOperator(OfJob, EmitsLineage, BaseOperator, SkipMixin):
                 spark=installed if each.get("spark") == INSTALLED else each.get("spark"),
                 settings={**settings, **settings_digests(further=each.get("settings"))},
                 input=shape,
-                cores_per_machine=each.get("cores_per_machine"),
+                executor_cores=each.get("executor_cores"),
             )
             for each in self.types
         }
@@ -419,7 +419,7 @@ def _rehearse(operator: BaseOperator, job: SparkJob, sampled: SampledInput, cont
 
     iterations = job.sample_iterations
     for scale in (0.1, 1.0):
-        sample = Sample(input=sampled.path, scale=scale, machines=1, partitions=1, iterations=iterations)
+        sample = Sample(input=sampled.path, scale=scale, executors=1, partitions=1, iterations=iterations)
         names = cast("Context", {**context, "sample": sample})
         _rendered(operator, "application_args", job.application_args, names)
     _rendered(operator, "conf", job.conf, context)

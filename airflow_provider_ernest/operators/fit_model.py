@@ -71,7 +71,7 @@ class FitModelOperator(OfJob, EmitsLineage, BaseOperator):
             as JSON text; None for none. Without sample runs the model is of them alone, if the design says
             that they are enough. If they contradict the sample runs, only these count.
         machine: a machine of the type if no cluster was started: a mapping of ``kind``, ``instance_type``,
-            ``cores_per_machine``, ``memory_megabytes_per_machine``, ``price_per_hour``,
+            ``executor_cores``, ``executor_memory_megabytes``, ``price_per_hour``,
             ``master_price_per_hour`` and ``market``, also as templates; None if unknown.
         training_begins_with: ids of the tasks that design the runs: if none of them started, this task ends
             as they did.

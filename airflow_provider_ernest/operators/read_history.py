@@ -46,7 +46,7 @@ class ReadHistoryOperator(OfJob, BaseOperator):
     Args:
         history: where the past runs are recorded.
         types: a mapping for each type of machine: ``instance_type``; ``is_name``, true if that is only the
-            user's name, which no log has; ``cores_per_machine`` and ``memory_megabytes_per_machine``, also as
+            user's name, which no log has; ``executor_cores`` and ``executor_memory_megabytes``, also as
             templates, None if unknown.
         conditions: of this run by type: ``find.output["conditions"]``, also as JSON text.
         artifact_sha256: ``find.output["artifact_sha256"]``.
@@ -185,8 +185,10 @@ class ReadHistoryOperator(OfJob, BaseOperator):
             oldest=_since(logs),
             holds_since=holds_since,
         )
-        # As the job's models name its machines, whatever their logs call them.
+        # As the job's models name what it runs on, whatever their logs call it.
         named = {"instance_type": name, "iterations": self._rendered_job().sample_iterations}
+        if "executors_per_machine" in each:
+            named["executors_per_machine"] = each["executors_per_machine"]
         return replace(history, observations=tuple(replace(run, **named) for run in history.observations))
 
     def _today(
@@ -200,13 +202,13 @@ class ReadHistoryOperator(OfJob, BaseOperator):
         application = self._rendered_job().application
         cores, memory = (
             optional_whole_number(name, each.get(name))
-            for name in ("cores_per_machine", "memory_megabytes_per_machine")
+            for name in ("executor_cores", "executor_memory_megabytes")
         )
         return TodaysRun(
             input_bytes=conditions.input.total_bytes if conditions.input else None,
             instance_type=None if each.get("is_name") else each["instance_type"],
-            cores_per_machine=cores,
-            memory_megabytes_per_machine=memory,
+            executor_cores=cores,
+            executor_memory_megabytes=memory,
             spark=conditions.spark,
             # Never rendered, for secrets: what is a template is not known.
             settings={name: str(value) for name, value in self.conf.items() if not is_template(value)},

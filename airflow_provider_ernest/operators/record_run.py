@@ -53,7 +53,7 @@ class RecordRunOperator(EmitsLineage, BaseOperator):
         application: path of the JAR or .py file that ran; None to take the hash from the `FindModelOperator`.
         submit_options: what it was submitted with: py_files and jars belong to its hash.
         seconds: from submission to end, a number or a template.
-        machines: that it ran on; None for those in the event log, or else those decided on.
+        executors: that it ran on; None for those in the event log, or else those decided on.
         event_log: Spark's event log of the run, or its folder: a path or any URL of Airflow's object storage.
         application_id: Spark's id of the run, to find its log in a folder with others.
         store: root of the model store; None for ``[ernest] store``.
@@ -66,7 +66,7 @@ class RecordRunOperator(EmitsLineage, BaseOperator):
         "application",
         "submit_options",
         "seconds",
-        "machines",
+        "executors",
         "event_log",
         "application_id",
         "store",
@@ -82,7 +82,7 @@ class RecordRunOperator(EmitsLineage, BaseOperator):
         application: str | None = None,
         submit_options: Mapping[str, Any] | None = None,
         seconds: Number | None = None,
-        machines: Number | None = None,
+        executors: Number | None = None,
         event_log: str | None = None,
         application_id: str | None = None,
         store: str | None = None,
@@ -95,7 +95,7 @@ class RecordRunOperator(EmitsLineage, BaseOperator):
         self.application = application
         self.submit_options = submit_options
         self.seconds = seconds
-        self.machines = machines
+        self.executors = executors
         self.event_log = event_log
         self.application_id = application_id
         self.store = store
@@ -123,8 +123,8 @@ class RecordRunOperator(EmitsLineage, BaseOperator):
         from airflow_provider_ernest.spark.runs import TimedRun
 
         seconds = optional_number("seconds", self.seconds)
-        machines = optional_whole_number("machines", self.machines)
-        logged = self._logged(decision, machines) if optional_text(self.event_log) else None
+        executors = optional_whole_number("executors", self.executors)
+        logged = self._logged(decision, executors) if optional_text(self.event_log) else None
         # Always asked: a task that was skipped or failed made no run, whatever is stated of it.
         task_id = optional_text(self.production_task_id)
         of_task = self._of_task(task_id, context) if task_id else None
@@ -141,20 +141,20 @@ class RecordRunOperator(EmitsLineage, BaseOperator):
                 "how long it took is not known: give its seconds, its event_log or its production_task_id"
             )
         return TimedRun(
-            machines=machines or decision.config.machines,
+            executors=executors or decision.config.executors,
             seconds=taken,
             application_id=optional_text(self.application_id),
         )
 
-    def _logged(self, decision: Decision, machines: int | None) -> TimedRun | None:
+    def _logged(self, decision: Decision, executors: int | None) -> TimedRun | None:
         # The log begins with the driver, not with the submission: the predicted start-up counts, unless the
         # log shows a longer one.
         from airflow_provider_ernest.operators.recording import timed_by_log
 
         application_id = optional_text(self.application_id)
         event_log = _log_in(str(self.event_log), application_id)
-        asked = machines or decision.config.machines
-        timed = timed_by_log(event_log, submitted_at=None, machines=asked, log=self.log)
+        asked = executors or decision.config.executors
+        timed = timed_by_log(event_log, submitted_at=None, executors=asked, log=self.log)
         if timed is None:
             return None
         if application_id and timed.application_id != application_id:
@@ -163,7 +163,7 @@ class RecordRunOperator(EmitsLineage, BaseOperator):
         startup = max(timed.startup_seconds or 0.0, decision.startup_seconds or 0.0)
         return replace(
             timed,
-            machines=machines or timed.machines,
+            executors=executors or timed.executors,
             seconds=startup + (timed.run_seconds or 0.0),
             startup_seconds=startup,
             event_log=str(event_log),

@@ -35,7 +35,7 @@ from airflow_provider_ernest.privacy import without_credentials
 from airflow_provider_ernest.settings.values import optional_document
 from airflow_provider_ernest.spark.runs import TimedRun, time_run
 from airflow_provider_ernest.store.store import ModelStore
-from airflow_provider_ernest.words import duration, machines, signed_percentage
+from airflow_provider_ernest.words import duration, executors, signed_percentage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -260,7 +260,7 @@ class Recording:
             self._learn(production, record)
             # Last, because a profile may take long and continue in the background.
             if run.log is not None:
-                cores = production.conditions.cores_per_machine if production.conditions else None
+                cores = production.conditions.executor_cores if production.conditions else None
                 keep_profile(
                     production,
                     run.log,
@@ -279,13 +279,13 @@ class Recording:
             **new_stamp(),
             job=record.job,
             instance_type=record.instance_type,
-            machines=run.machines,
+            executors=run.executors,
             scale=record.scale,
             seconds=run.seconds,
             run_seconds=run.run_seconds,
             startup_seconds=run.startup_seconds,
-            **_predicted(run.machines, decision),
-            cost=_cost(decision, machines=run.machines, seconds=run.seconds),
+            **_predicted(run.executors, decision),
+            cost=_cost(decision, executors=run.executors, seconds=run.seconds),
             model_id=decision.model_id,
             decision_id=record.id,
             artifact_sha256=self._code(record),
@@ -297,7 +297,7 @@ class Recording:
         )
 
     def _log_run(self, production: ProductionRun) -> None:
-        self.log.info("The run took %s on %s.", duration(production.seconds), machines(production.machines))
+        self.log.info("The run took %s on %s.", duration(production.seconds), executors(production.executors))
         if production.predicted_seconds is not None:
             predicted, error = production.predicted_seconds, production.error_percent
             self.log.info("Predicted: %s (error %s).", duration(predicted), signed_percentage(error))
@@ -373,15 +373,15 @@ def timed_here(run: SubmittedRun | None, decision: Decision, *, ended_at: float,
         raise UntimedRunError("nothing was submitted")
     if run.untimed_because:
         raise UntimedRunError(run.untimed_because)
-    event_log, wanted = run.event_log, decision.config.machines
+    event_log, wanted = run.event_log, decision.config.executors
     timed = None
     if event_log is None:
         log.info("No event log of this run is on this host.")
     else:
-        timed = timed_by_log(event_log, submitted_at=run.submitted_at, machines=wanted, log=log)
+        timed = timed_by_log(event_log, submitted_at=run.submitted_at, executors=wanted, log=log)
     if timed is None:
         log.info("The run's time is that of spark-submit.")
-        timed = TimedRun(machines=wanted, seconds=ended_at - run.submitted_at)
+        timed = TimedRun(executors=wanted, seconds=ended_at - run.submitted_at)
     return replace(
         timed,
         application_id=timed.application_id or run.application_id,
@@ -389,11 +389,11 @@ def timed_here(run: SubmittedRun | None, decision: Decision, *, ended_at: float,
     )
 
 
-def timed_by_log(event_log: Any, *, submitted_at: float | None, machines: int, log: Any) -> TimedRun | None:
+def timed_by_log(event_log: Any, *, submitted_at: float | None, executors: int, log: Any) -> TimedRun | None:
     """How a run went by its event log; None, with a warning, if the log cannot be used."""
     try:
         read = read_run(event_log)
-        timed = time_run(read, submitted_at=submitted_at, machines=machines)
+        timed = time_run(read, submitted_at=submitted_at, executors=executors)
     # The libraries behind object stores raise errors of their own, and an application may have written
     # anything into the folder.
     except Exception as error:
@@ -405,16 +405,16 @@ def timed_by_log(event_log: Any, *, submitted_at: float | None, machines: int, l
     return timed
 
 
-def _predicted(machines: int, decision: Decision) -> dict[str, Any]:
+def _predicted(executors: int, decision: Decision) -> dict[str, Any]:
     """The prediction for the machines that a run really had, which may differ from those decided on."""
     of: Decision | Alternative | None = decision
-    if machines != decision.config.machines:  # a mix, too, ran on the machines decided on
-        same = (decision.config.instance_type, machines, ())
+    if executors != decision.config.executors:  # a mix, too, ran on the machines decided on
+        same = (decision.config.instance_type, executors, ())
         of = next(
             (
                 each
                 for each in decision.alternatives
-                if (each.instance_type, each.machines, each.composition) == same
+                if (each.instance_type, each.executors, each.composition) == same
             ),
             None,
         )
@@ -427,7 +427,7 @@ def _predicted(machines: int, decision: Decision) -> dict[str, Any]:
     }
 
 
-def _cost(decision: Decision, *, machines: int, seconds: float) -> float | None:
+def _cost(decision: Decision, *, executors: int, seconds: float) -> float | None:
     """Dollars for a run, billed as decided; None if no price is known.
 
     Without the cost of the sample runs, which was paid before. None for a mix of types too: which machine did
@@ -436,6 +436,6 @@ def _cost(decision: Decision, *, machines: int, seconds: float) -> float | None:
     if decision.composition:
         return None
     if decision.billing is not None:
-        return decision.billing.cost(machines=machines, seconds=seconds).of_the_run
+        return decision.billing.cost(executors=executors, seconds=seconds).of_the_run
     price = decision.price_per_hour
-    return None if price is None else machines * price * seconds / 3600.0
+    return None if price is None else executors * price * seconds / 3600.0

@@ -134,14 +134,14 @@ class SampleRunOperator(OfJob, EmitsLineage, BaseOperator):
             job = self._rendered_job(application_args=self.application_args)
             sampled = self._rendered_input()
             require_sample_named(job.application_args, sampled.sampling, reads_all=experiment.scale >= 1)
-            handle = sample_cluster(self.cluster, sampled, machines=experiment.machines)
+            handle = sample_cluster(self.cluster, sampled, executors=experiment.executors)
             require_application(job.application)
-            slots = experiment.machines * handle.cores_per_machine
+            slots = experiment.executors * handle.cores_per_machine
             with staged_sample(experiment, sampled, folder=staging(context), minimum_files=slots) as sample:
                 self.log.info(
                     "Run %d: %s, %s of the input in %s",
                     experiment.index,
-                    counted(experiment.machines, "machine"),
+                    counted(experiment.executors, "machine"),
                     input_share(sample.scale),
                     counted(sample.partitions, "partition"),
                 )
@@ -175,8 +175,8 @@ class SampleRunOperator(OfJob, EmitsLineage, BaseOperator):
             name=f"ernest-sample-{self.experiment['index']}",
             application=job.application,
             application_args=rendered_texts(self, list(job.application_args), names),
-            machines=sample.machines,
-            cores_per_machine=handle.cores_per_machine,
+            executors=sample.executors,
+            executor_cores=handle.cores_per_machine,
             conf={str(key): str(value) for key, value in rendered.items()},
             options=self.submit_options,
             directory=event_logs(context),
@@ -208,6 +208,7 @@ class SampleRunOperator(OfJob, EmitsLineage, BaseOperator):
             sample,
             request.directory,
             instance_type=handle.instance_type,
+            executors_per_machine=handle.executors_per_machine,
             submitted_at=submitted_at,
             waited_seconds=submitted.waited_seconds,
             origin=origin,
@@ -256,7 +257,7 @@ class SampleRunOperator(OfJob, EmitsLineage, BaseOperator):
         )
 
 
-def sample_cluster(given: Any, sampled: SampledInput, *, machines: int) -> ClusterHandle:
+def sample_cluster(given: Any, sampled: SampledInput, *, executors: int) -> ClusterHandle:
     """Return the cluster to run on, checked to have the machines."""
     from airflow_provider_ernest.clusters.base import ClusterHandle
     from airflow_provider_ernest.clusters.emr.spec import EMR
@@ -264,16 +265,16 @@ def sample_cluster(given: Any, sampled: SampledInput, *, machines: int) -> Clust
     from airflow_provider_ernest.spark.runs import require_workers
 
     handle = ClusterHandle.from_dict(document("cluster", given))
-    if machines > len(handle.machines):
+    if executors > len(handle.machines):
         raise InvalidParameterError(
-            "machines",
-            machines,
+            "executors",
+            executors,
             f"is more than cluster {handle.name} has ({len(handle.machines)})",
-            remedy="Lower max_machines of the design, or start a larger cluster.",
+            remedy="Lower max_executors of the design, or start a larger cluster.",
         )
     if handle.web_url is not None:
         # Before a sample is staged, while there is nothing to wait for.
-        require_workers(handle.web_url, machines)
+        require_workers(handle.web_url, executors)
     if handle.kind == EMR:
         require_emr_input(sampled)
     return handle
@@ -319,8 +320,8 @@ class RunRequest:
     name: str
     application: str
     application_args: Sequence[str]
-    machines: int
-    cores_per_machine: int
+    executors: int
+    executor_cores: int
     directory: Path
     limits: RunLimits
     conf: Mapping[str, str] = field(default_factory=dict)
@@ -332,9 +333,9 @@ class RunRequest:
         from airflow_provider_ernest.spark.sizing import sizing_conf
 
         sizing = sizing_conf(
-            machines=self.machines,
-            cores_per_machine=self.cores_per_machine,
-            machines_wait_seconds=self.limits.wait_seconds,
+            executors=self.executors,
+            executor_cores=self.executor_cores,
+            executors_wait_seconds=self.limits.wait_seconds,
         )
         # The driver's pages have no login and show arguments and properties; the event log has all we need.
         return {**sizing, "spark.ui.enabled": "false"}
@@ -370,8 +371,8 @@ class DriverSubmission:
         request = self._request
         with RunWatch(
             directory=request.directory,
-            machines=request.machines,
-            cores=request.machines * request.cores_per_machine,
+            executors=request.executors,
+            cores=request.executors * request.executor_cores,
             web_url=self._web_url,
             limits=request.limits,
             end=self._hook.end,
@@ -426,7 +427,7 @@ def _step(handle: ClusterHandle, request: RunRequest, log: Any) -> StepRun:
         handle=handle,
         step=SparkStep(
             name=request.name,
-            machines=request.machines,
+            executors=request.executors,
             conf={**handle.spark_conf(), **request.conf, **request.sized_conf()},
             application_args=request.application_args,
             options=request.options,

@@ -47,7 +47,7 @@ class PlannedCluster:
     """
 
     instance_type: str
-    machines: int
+    executors: int
     has_price: bool
     is_emr: bool = False
     limits_production: bool = False
@@ -75,8 +75,8 @@ class SizingSettings:
         if not is_template(self.run_timeout_seconds):
             optional(positive)("run_timeout_seconds", self.run_timeout_seconds)
         require_averaging(self.bounds, self.model)
-        if not is_template(self.bounds.max_machines):
-            require_available(self.bounds, min(cluster.machines for cluster in self.clusters))
+        if not is_template(self.bounds.max_executors):
+            require_available(self.bounds, min(cluster.executors for cluster in self.clusters))
         self._check_budget()
         self._check_prices()
         self._check_production()
@@ -106,15 +106,15 @@ class SizingSettings:
 
     def _check_production(self) -> None:
         goal, first = self.goal, self.clusters[0]
-        allowed = [goal.min_machines, goal.max_machines, goal.allowed_machines]
+        allowed = [goal.min_executors, goal.max_executors, goal.allowed_executors]
         if len(self.clusters) > 1 or not first.limits_production or has_template(allowed):
             return
-        machines = goal.machines
-        if machines[-1] > first.machines:
+        executors = goal.executors
+        if executors[-1] > first.executors:
             raise InvalidParameterError(
-                "max_machines" if goal.allowed_machines in NOTHING else "allowed_machines",
-                machines[-1],
-                f"is outside the 1 to {first.machines} machines that production may have",
+                "max_executors" if goal.allowed_executors in NOTHING else "allowed_executors",
+                executors[-1],
+                f"is outside the 1 to {first.executors} machines that production may have",
                 remedy="Correct it, or allow or start more machines.",
             )
 
@@ -128,14 +128,14 @@ class SizingSettings:
             require_remote("application", application, remedy=APPLICATION_REMEDY)
 
 
-def require_available(bounds: DesignBounds, machines: int) -> None:
+def require_available(bounds: DesignBounds, executors: int) -> None:
     """Refuse bounds of sample runs on more machines than their cluster will have."""
-    if count("max_machines", bounds.max_machines) > machines:
+    if count("max_executors", bounds.max_executors) > executors:
         raise InvalidParameterError(
-            "max_machines",
-            bounds.max_machines,
-            f"is more than the cluster will have ({machines})",
-            remedy="Lower max_machines of the bounds, or start a larger cluster.",
+            "max_executors",
+            bounds.max_executors,
+            f"is more than the cluster will have ({executors})",
+            remedy="Lower max_executors of the bounds, or start a larger cluster.",
         )
 
 

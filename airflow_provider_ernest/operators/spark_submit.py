@@ -245,5 +245,5 @@ def check_fits(handle: ClusterHandle, conf: Mapping[str, str], *, deploy_mode: s
             int(wanted),
             f"is more than the {present} cores of cluster {handle.name}",
             remedy="Resize the cluster to the chosen number of machines before "
-            "(ErnestTaskGroup(resize_for_production=True)), or lower max_machines.",
+            "(ErnestTaskGroup(resize_for_production=True)), or lower max_executors.",
         )

@@ -80,7 +80,7 @@ class ExtendedAmdahl:
 
     def update(self, observation: Observation) -> None:
         """Learn from a run: its scale is the predictor value, its machines are the processors."""
-        self.add(x=observation.scale, processors=observation.machines, seconds=observation.seconds)
+        self.add(x=observation.scale, processors=observation.executors, seconds=observation.seconds)
 
     def add(self, *, x: float, processors: int, seconds: float) -> None:
         """Learn from one point; an InvalidParameterError refuses invalid values."""

@@ -31,7 +31,7 @@ from airflow_provider_ernest.prediction.evidence import (
     memory_cuts,
     noise_variance,
     points_of,
-    same_machines,
+    same_executors,
     shared_deviation,
     ways_to_count,
 )
@@ -51,8 +51,8 @@ from airflow_provider_ernest.prediction.terms import (
     check_terms,
     iteration_factors,
 )
-from airflow_provider_ernest.words import counted, input_share
 from airflow_provider_ernest.words import duration as seconds_in_words
+from airflow_provider_ernest.words import input_share
 
 LEAST_POINTS = 3  # fixed and spreading work fit any two points; only a third one tests them
 MOST_TERMS = 8  # each term doubles the sets of terms; with eight a fit takes about a second
@@ -98,19 +98,19 @@ class TermAveraging:
         Raises:
             InvalidParameterError: a value is not finite, or not above 0.
             TooFewObservationsError: there are fewer than three distinct configurations.
-            FitError: all runs used the same number of machines, or they contradict each other.
+            FitError: all runs had the same number of executors, or they contradict each other.
         """
         points = self._points(runs)
         if len(points.seconds) < LEAST_POINTS:
             raise TooFewObservationsError(
                 f"{len(points.seconds)} distinct configurations say too little about a job.",
-                remedy=f"Observe at least {LEAST_POINTS} pairs of machines and scale, better 5 to 8.",
+                remedy=f"Observe at least {LEAST_POINTS} pairs of executors and scale, better 5 to 8.",
             )
-        if len(np.unique(points.machines)) == 1:
+        if len(np.unique(points.executors)) == 1:
             raise FitError(
-                f"All runs used {counted(int(points.machines[0]), 'machine')}: how the time changes with "
-                "their number cannot be told.",
-                remedy="Observe runs on at least one other number of machines.",
+                f"All runs were of one size, {int(points.executors[0])}: how the time changes with it "
+                "cannot be told.",
+                remedy="Observe runs of at least one other size.",
             )
         return self._fit(points, wrong_points(points, check_terms(self.terms), self._prior))
 
@@ -163,7 +163,7 @@ class TermAveraging:
         posterior, evidence, draws = self.posterior_, self.posterior_.evidence, self.posterior_.draws
         self.coefficients_ = posterior.mean(draws.coefficients)
         self.probabilities_ = draws.inclusion
-        takes = np.array([counting.driver_machines for counting in evidence.countings])
+        takes = np.array([counting.driver_executors for counting in evidence.countings])
         self.driver_share_ = float(posterior.mean(takes[draws.counting]))
         as_long = np.array([np.median(points.seconds)])
         self.noise_ = float(posterior.mean(np.sqrt(posterior.noise_variance(as_long)))[0])
@@ -251,7 +251,7 @@ def _agree(columns: Sequence[FloatArray], seconds: FloatArray, which: NDArray[np
 
 def _decide(columns: Sequence[FloatArray], points: Points, rest: NDArray[np.bool_]) -> bool:
     """Whether the rest of the points agree, and are enough to say so."""
-    is_enough = rest.sum() >= POINTS_LEFT and len(np.unique(points.machines[rest])) > 1
+    is_enough = rest.sum() >= POINTS_LEFT and len(np.unique(points.executors[rest])) > 1
     return bool(is_enough) and _agree(columns, points.seconds, rest)
 
 
@@ -268,7 +268,7 @@ def _tight(columns: Sequence[FloatArray], seconds: FloatArray) -> list[int]:
 def contradiction(points: Points, suspects: Sequence[int]) -> FitError:
     """The error that names the contradicting points."""
     named = "; ".join(
-        f"{counted(int(points.machines[each]), 'machine')}, {input_share(points.scale[each])} of the input, "
+        f"size {int(points.executors[each])}, {input_share(points.scale[each])} of the input, "
         f"{seconds_in_words(points.seconds[each])}"
         for each in suspects
     )
@@ -458,15 +458,15 @@ class Posterior:
 
     def parts(self, runs: Runs) -> FloatArray:
         """Seconds of each draw, run and term, shape (k, q, p)."""
-        machines, scale, workers, width = runs.columns()
+        executors, scale, workers, width = runs.columns()
         coefficients = self.draws.coefficients * iteration_factors(self.terms, runs.iteration_ratio)
-        columns = np.empty((len(coefficients), len(machines), len(self.terms)))
+        columns = np.empty((len(coefficients), len(executors), len(self.terms)))
         for position, counting in enumerate(self.evidence.countings):
             these = self.draws.counting == position
             busy = np.minimum(workers, self.unseen.most_workers[these, None])
-            of_each = np.broadcast_arrays(machines, scale, width, busy)[:3]
+            of_each = np.broadcast_arrays(executors, scale, width, busy)[:3]
             of_draws = Runs(
-                machines=of_each[0].ravel(),
+                executors=of_each[0].ravel(),
                 scale=of_each[1].ravel(),
                 workers=busy.ravel(),
                 row_width=of_each[2].ravel(),
@@ -477,15 +477,15 @@ class Posterior:
 
     def log_seconds(self, runs: Runs) -> tuple[FloatArray, FloatArray]:
         """Mean and standard deviation of the logarithm of a single run's seconds, by draw and run: (k, q)."""
-        machines, scale, *_ = runs.columns()
-        points, asked = self.evidence.points, np.column_stack([machines, scale])
+        executors, scale, *_ = runs.columns()
+        points, asked = self.evidence.points, np.column_stack([executors, scale])
         together = shared_deviation(self.prior, points.configurations, asked)
-        again = points.told_again[:, None] * same_machines(points.configurations, asked)
+        again = points.told_again[:, None] * same_executors(points.configurations, asked)
         # What each draw's terms leave of the logarithms of the points' seconds, (k, n).
         shares = self.evidence.columns[self.draws.counting] / self.evidence.reference[:, None]
         explained = np.einsum("knp,kp->kn", shares, self.draws.coefficients)
         residuals = self.evidence.deviations - np.log(np.maximum(explained, SMALLEST_SHARE))
-        deviation, variance = np.zeros((2, len(residuals), len(machines)))
+        deviation, variance = np.zeros((2, len(residuals), len(executors)))
         hypotheses = np.column_stack([self.draws.outside, self.draws.discrepancy, self.draws.noise])
         for outside, discrepancy, noise in np.unique(hypotheses, axis=0):
             these = (hypotheses == (outside, discrepancy, noise)).all(axis=1)

@@ -83,11 +83,11 @@ def _excess(errors: Sequence[float], factor: float) -> float:
     return sum(min((error / factor) ** 2, FAR**2) / _MEAN_SQUARE - 1.0 for error in errors)
 
 
-def factor_on(model: Model, machines: float) -> float:
+def factor_on(model: Model, executors: float) -> float:
     """The factor on a model's intervals at a number of machines.
 
     Intervals become narrower only at machine counts that production has run on.
     """
     factor = spread_factor(model.standardised_errors)
     learned = model.observations[len(model.observations) - len(model.learned_from) :]
-    return factor if factor >= 1.0 or any(run.machines == machines for run in learned) else 1.0
+    return factor if factor >= 1.0 or any(run.executors == executors for run in learned) else 1.0

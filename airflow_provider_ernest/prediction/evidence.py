@@ -34,12 +34,12 @@ from airflow_provider_ernest.prediction.terms import ObservedColumns, Runs, basi
 def shared_deviation(prior: AveragingPrior, these: FloatArray, those: FloatArray) -> FloatArray:
     """Correlation of the deviations at two sets of machines and scale, (n, 2) and (q, 2), shape (n, q)."""
     distances = (np.log2(these)[:, None] - np.log2(those)[None]) / (
-        prior.machines_octaves,
+        prior.executors_octaves,
         prior.scale_octaves,
     )
     smooth = np.exp(-0.5 * (distances**2).sum(axis=-1))
     own = prior.own_deviation
-    return np.asarray((1.0 - own) * smooth + own * same_machines(these, those), dtype=np.float64)
+    return np.asarray((1.0 - own) * smooth + own * same_executors(these, those), dtype=np.float64)
 
 
 OWN_SCALE_OCTAVES = 0.25
@@ -47,7 +47,7 @@ OWN_SCALE_OCTAVES = 0.25
 less."""
 
 
-def same_machines(these: FloatArray, those: FloatArray) -> FloatArray:
+def same_executors(these: FloatArray, those: FloatArray) -> FloatArray:
     """Correlation of the machine counts' own deviations, shape (n, q); arguments as in `shared_deviation`."""
     are_same = these[:, None, 0] == those[None, :, 0]
     octaves = np.log2(these[:, None, 1] / those[None, :, 1]) / OWN_SCALE_OCTAVES
@@ -71,7 +71,7 @@ SURE_REPETITIONS = 3
 class Points:
     """Distinct configurations that were run, as columns of shape (n,)."""
 
-    machines: FloatArray
+    executors: FloatArray
     workers: FloatArray  # machines that shared the work that spreads
     scale: FloatArray
     row_width: FloatArray  # see `terms.Runs`
@@ -94,12 +94,14 @@ class Points:
     @property
     def runs(self) -> Runs:
         """The points as runs that are asked about."""
-        return Runs(machines=self.machines, scale=self.scale, workers=self.workers, row_width=self.row_width)
+        return Runs(
+            executors=self.executors, scale=self.scale, workers=self.workers, row_width=self.row_width
+        )
 
     @property
     def configurations(self) -> FloatArray:
         """Machines and scale, shape (n, 2)."""
-        return np.column_stack([self.machines, self.scale])
+        return np.column_stack([self.executors, self.scale])
 
     @property
     def told_again(self) -> NDArray[np.bool_]:
@@ -116,15 +118,15 @@ class Points:
 def points_of(**runs: Unpack[ObservedColumns]) -> Points:
     """The distinct configurations of runs, in ascending order."""
     made = Runs(
-        machines=runs["machines"],
+        executors=runs["executors"],
         scale=runs["scale"],
         workers=runs.get("workers"),
         row_width=runs.get("row_width", 1.0),
     )
-    machines, scale, workers, row_width = made.columns()
-    seconds = seconds_of_runs(runs["seconds"], machines.size)
+    executors, scale, workers, row_width = made.columns()
+    seconds = seconds_of_runs(runs["seconds"], executors.size)
     configurations, point_of_run, repetitions = np.unique(
-        np.column_stack([machines, scale, workers, row_width]),
+        np.column_stack([executors, scale, workers, row_width]),
         axis=0,
         return_inverse=True,
         return_counts=True,
@@ -132,7 +134,7 @@ def points_of(**runs: Unpack[ObservedColumns]) -> Points:
     point_of_run = point_of_run.ravel()
     of_points = [np.sort(seconds[point_of_run == point]) for point in range(len(configurations))]
     return Points(
-        machines=configurations[:, 0],
+        executors=configurations[:, 0],
         scale=configurations[:, 1],
         workers=configurations[:, 2],
         row_width=configurations[:, 3],
@@ -187,7 +189,7 @@ def suspicions(
 
 def memory_cuts(points: Points) -> list[NDArray[np.bool_]]:
     """The points with the most data for each machine, then those with the two most, and so on."""
-    load = (points.scale / points.machines).round(12)
+    load = (points.scale / points.executors).round(12)
     levels = np.unique(load)[::-1]
     masks = [load >= levels[cut] for cut in range(len(levels) - 2)]
     return [mask for mask in masks if (~mask).sum() >= POINTS_LEFT]
@@ -208,7 +210,9 @@ def _conspicuous(seconds: FloatArray, columns: FloatArray) -> list[int]:
     return [int(position) for position in worst]
 
 
-OVERHEADS = frozenset({"log(machines)", "machines", "sqrt(machines)"})  # terms that no job consists of alone
+OVERHEADS = frozenset(
+    {"log(executors)", "executors", "sqrt(executors)"}
+)  # terms that no job consists of alone
 FIXED = "1"  # the term of work that takes the same time on any machines and data
 MOST_FIXED_SHARE = 0.9  # the share of the shortest run that may be known to be fixed
 LEAST_RISING, MOST_PLATEAUS = 2, 2
@@ -274,17 +278,17 @@ class Evidence:
 class Counting:
     """Which of the machines work, and how much of the data is work."""
 
-    driver_machines: float  # that the driver takes, 0 or 1
+    driver_executors: float  # that the driver takes, 0 or 1
     row_share: float  # of the work on a row of the target input, what grows with the data in a row
     weight: float  # how much it is believed; the weights of all ways need not add up to 1
     most_workers: float = np.inf  # machines beyond these do no work that spreads
 
     def columns(self, terms: tuple[str, ...], runs: Runs) -> FloatArray:
         """The terms' values of n runs, shape (n, p)."""
-        machines, scale, workers, row_width = runs.columns()
-        working = np.maximum(np.minimum(workers, self.most_workers) - self.driver_machines, LEAST_WORKERS)
+        executors, scale, workers, row_width = runs.columns()
+        working = np.maximum(np.minimum(workers, self.most_workers) - self.driver_executors, LEAST_WORKERS)
         work = scale / row_width * (1.0 - self.row_share + self.row_share * row_width)
-        return basis(terms, machines=machines, scale=work, workers=working)
+        return basis(terms, executors=executors, scale=work, workers=working)
 
 
 def ways_to_count(points: Points, prior: AveragingPrior) -> tuple[Counting, ...]:
@@ -295,7 +299,7 @@ def ways_to_count(points: Points, prior: AveragingPrior) -> tuple[Counting, ...]
     about: a refuted hypothesis costs as much time as any other.
     """
     drivers = {0.0: 1 - prior.driver_share, 1.0: prior.driver_share}
-    if points.machines.min() < 2:
+    if points.executors.min() < 2:
         drivers = {0.0: 1.0}
     row_shares = dict(zip(prior.row_shares, prior.row_share_weights, strict=True))
     if np.all(points.row_width == 1.0):
@@ -305,7 +309,7 @@ def ways_to_count(points: Points, prior: AveragingPrior) -> tuple[Counting, ...]
     plateaus[np.inf] = 1.0 - prior.plateau_observed
     return tuple(
         Counting(
-            driver_machines=driver,
+            driver_executors=driver,
             row_share=row_share,
             most_workers=most_workers,
             weight=share * belief * chance,

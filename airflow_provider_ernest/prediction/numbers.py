@@ -83,22 +83,22 @@ def positive_column(parameter: str, values: ArrayLike, *, minimum: float = 0.0) 
     return column
 
 
-def machines_and_scale(*, machines: ArrayLike, scale: ArrayLike) -> tuple[FloatArray, FloatArray]:
-    """Both columns checked (machines >= 1, scale > 0) and of one shape (n,); a single number is repeated."""
+def executors_and_scale(*, executors: ArrayLike, scale: ArrayLike) -> tuple[FloatArray, FloatArray]:
+    """Both columns checked (executors >= 1, scale > 0) and of one shape (n,); a single number is repeated."""
     import numpy as np
 
-    machine_column = positive_column("machines", machines, minimum=1.0)
+    executor_column = positive_column("executors", executors, minimum=1.0)
     scale_column = positive_column("scale", scale)
-    lengths = {machine_column.size, scale_column.size} - {1}
+    lengths = {executor_column.size, scale_column.size} - {1}
     if len(lengths) > 1:
         raise InvalidParameterError(
             "scale",
             scale_column.tolist(),
-            f"has {scale_column.size} values where machines has {machine_column.size}",
-            remedy="Pass as many scales as machine counts, or a single one.",
+            f"has {scale_column.size} values where executors has {executor_column.size}",
+            remedy="Pass as many scales as numbers of executors, or a single one.",
         )
-    machine_column, scale_column = np.broadcast_arrays(machine_column, scale_column)
-    return machine_column, scale_column
+    executor_column, scale_column = np.broadcast_arrays(executor_column, scale_column)
+    return executor_column, scale_column
 
 
 def seconds_of_runs(seconds: ArrayLike, runs: int) -> FloatArray:

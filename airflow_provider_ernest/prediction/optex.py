@@ -33,7 +33,7 @@ from airflow_provider_ernest.exceptions import FitError, TooFewObservationsError
 from airflow_provider_ernest.prediction.numbers import (
     FloatArray,
     column_for_runs,
-    machines_and_scale,
+    executors_and_scale,
     number_not_negative,
     positive_number,
     whole_number,
@@ -41,7 +41,7 @@ from airflow_provider_ernest.prediction.numbers import (
 from airflow_provider_ernest.prediction.regression import non_negative_least_squares, undetermined_terms
 from airflow_provider_ernest.prediction.terms import quoted
 
-REGRESSORS = ("1", "iterations*machines", "iterations/machines", "scale/machines")
+REGRESSORS = ("1", "iterations*executors", "iterations/executors", "scale/executors")
 """The columns of the closed form; their coefficients are Tinit + Tprep, C, B and A."""
 
 
@@ -78,35 +78,35 @@ class JobProfile(Document):
         )
 
 
-def phases(profile: JobProfile, *, machines: int, iterations: int = 1, scale: float = 1.0) -> PhaseSeconds:
+def phases(profile: JobProfile, *, executors: int, iterations: int = 1, scale: float = 1.0) -> PhaseSeconds:
     """The seconds of each phase of a run; they add up to `predict`.
 
     The scale is in the unit of the profile's `baseline_scale`.
     """
-    machines = whole_number("machines", machines)
+    executors = whole_number("executors", executors)
     iterations = whole_number("iterations", iterations)
     scale = positive_number("scale", scale)
     _, sharing, computation, communication = profile.coefficients.tolist()
     return PhaseSeconds(
         initialisation_seconds=profile.initialisation_seconds,
         preparation_seconds=profile.preparation_seconds,
-        variable_sharing_seconds=machines * iterations * sharing,
-        computation_seconds=iterations * computation / machines,
-        communication_seconds=communication * scale / machines,
+        variable_sharing_seconds=executors * iterations * sharing,
+        computation_seconds=iterations * computation / executors,
+        communication_seconds=communication * scale / executors,
     )
 
 
 def predict(
-    profile: JobProfile, *, machines: ArrayLike, scale: ArrayLike = 1.0, iterations: ArrayLike = 1
+    profile: JobProfile, *, executors: ArrayLike, scale: ArrayLike = 1.0, iterations: ArrayLike = 1
 ) -> FloatArray:
     """Seconds of n runs, shape (n,), each column of n values or one; see `phases`."""
-    rows = regressors(machines=machines, scale=scale, iterations=iterations)
+    rows = regressors(executors=executors, scale=scale, iterations=iterations)
     return np.asarray(rows @ profile.coefficients, dtype=np.float64)
 
 
-def regressors(*, machines: ArrayLike, scale: ArrayLike, iterations: ArrayLike) -> FloatArray:
+def regressors(*, executors: ArrayLike, scale: ArrayLike, iterations: ArrayLike) -> FloatArray:
     """The values of `REGRESSORS` for n runs, shape (n, 4)."""
-    count, size = machines_and_scale(machines=machines, scale=scale)
+    count, size = executors_and_scale(executors=executors, scale=scale)
     repeated = column_for_runs("iterations", iterations, count.size, minimum=1.0)
     return np.column_stack([np.ones_like(count), repeated * count, repeated / count, size / count])
 
@@ -125,13 +125,13 @@ def job_profile(runs: Sequence[RunProfile]) -> JobProfile:
         initialisation_seconds=median(run.phases.initialisation_seconds for run in runs),
         preparation_seconds=median(run.phases.preparation_seconds for run in runs),
         baseline_variable_sharing_seconds=median(
-            run.phases.variable_sharing_seconds / (run.machines * (run.iterations or 1)) for run in runs
+            run.phases.variable_sharing_seconds / (run.executors * (run.iterations or 1)) for run in runs
         ),
         baseline_communication_seconds=baseline
-        * median(run.phases.communication_seconds * run.machines / run.scale for run in runs),
+        * median(run.phases.communication_seconds * run.executors / run.scale for run in runs),
         unit_task_seconds=(
             median(
-                run.phases.computation_seconds * baseline / run.scale * run.machines / (run.iterations or 1)
+                run.phases.computation_seconds * baseline / run.scale * run.executors / (run.iterations or 1)
                 for run in runs
             ),
         ),
@@ -149,7 +149,7 @@ def profile_from_runs(observations: Sequence[Observation]) -> JobProfile:
         FitError: there are fewer runs than constants, or they cannot tell some of the phases apart.
     """
     columns: dict[str, list[float]] = {
-        "machines": [run.machines for run in observations],
+        "executors": [run.executors for run in observations],
         "scale": [run.scale for run in observations],
         "iterations": [run.iterations or 1 for run in observations],
     }
@@ -165,8 +165,8 @@ def profile_from_runs(observations: Sequence[Observation]) -> JobProfile:
         varied = ", ".join(f"{name} ({len(set(column))} different)" for name, column in columns.items())
         raise FitError(
             f"The {len(rows)} observations cannot tell the terms {quoted(undetermined)} of OptEx apart.",
-            remedy=f"Vary {varied}: at least 3 numbers of machines, and scale or iterations independently of "
-            "them.",
+            remedy=f"Vary {varied}: at least 3 numbers of executors, and scale or iterations "
+            "independently of them.",
         )
     seconds = np.array([run.seconds for run in observations])
     solution = non_negative_least_squares(rows / seconds[:, None], np.ones(len(rows)))
@@ -181,7 +181,7 @@ def profile_from_runs(observations: Sequence[Observation]) -> JobProfile:
 
 
 def predicted_phases(
-    profile: JobProfile, *, machines: int, scale: float = 1.0, iterations: int = 1
+    profile: JobProfile, *, executors: int, scale: float = 1.0, iterations: int = 1
 ) -> PhaseSeconds:
     """The seconds of each phase of a run on another input, start-up included; unit tasks grow in proportion.
 
@@ -189,4 +189,4 @@ def predicted_phases(
     """
     ratio = positive_number("scale", scale) / profile.baseline_scale
     grown = replace(profile, unit_task_seconds=tuple(ratio * each for each in profile.unit_task_seconds))
-    return phases(grown, machines=machines, iterations=iterations, scale=scale)
+    return phases(grown, executors=executors, iterations=iterations, scale=scale)

@@ -13,6 +13,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
+import airflow_provider_ernest.words as words
 from airflow_provider_ernest.documents.models import AveragingPrior, Model
 from airflow_provider_ernest.documents.runs import Observation
 from airflow_provider_ernest.exceptions import ErnestError, FitError, InvalidParameterError
@@ -20,7 +21,7 @@ from airflow_provider_ernest.prediction.averaging import TermAveraging
 from airflow_provider_ernest.prediction.calibration import LIKELY, factor_on
 from airflow_provider_ernest.prediction.numbers import (
     FloatArray,
-    machines_and_scale,
+    executors_and_scale,
     positive_number,
     whole_number,
 )
@@ -28,14 +29,13 @@ from airflow_provider_ernest.prediction.regimes import (
     WHOLE_CACHE,
     RegimeForecast,
     again_seconds,
-    effective_machines,
+    effective_executors,
     foresee,
 )
 from airflow_provider_ernest.prediction.regression import ErnestRegression, Widening
 from airflow_provider_ernest.prediction.terms import DICTIONARY, ERNEST, ObservedColumns, RunColumns, quoted
 from airflow_provider_ernest.settings.bounds import AVERAGING, METHODS, RELATIVE
 from airflow_provider_ernest.words import as_percent, count, input_share
-from airflow_provider_ernest.words import machines as machines_in_words
 
 Predictor: TypeAlias = TermAveraging | ErnestRegression
 
@@ -48,13 +48,13 @@ def observed_columns(
     Their seconds are without those of making again what caches could not hold (`regimes.again_seconds`):
     to a prediction those of its own configuration are added.
     """
-    machines, scale = [run.machines for run in runs], [run.scale for run in runs]
+    executors, scale = [run.executors for run in runs], [run.scale for run in runs]
     return ObservedColumns(
-        machines=machines,
+        executors=executors,
         scale=scale,
         row_width=[run.row_width for run in runs],
         seconds=np.array([run.seconds for run in runs]) - again_seconds(runs, told_by=told_by),
-        workers=effective_machines(told_by or runs, machines=machines, scale=scale),
+        workers=effective_executors(told_by or runs, executors=executors, scale=scale),
     )
 
 
@@ -127,7 +127,7 @@ LEAST_SECONDS = 1e-9
 """A run that is predicted to take less has no model: numbers could not hold its interval either."""
 
 
-def require_time(seconds: FloatArray, machines: Sequence[int], *, scale: float, instance_type: str) -> None:
+def require_time(seconds: FloatArray, executors: Sequence[int], *, scale: float, instance_type: str) -> None:
     """Refuse predicted seconds, (n,), that are infinite or next to nothing by an InvalidParameterError."""
     wrong = np.flatnonzero(~(np.isfinite(seconds) & (seconds > LEAST_SECONDS)))
     if wrong.size:
@@ -135,7 +135,7 @@ def require_time(seconds: FloatArray, machines: Sequence[int], *, scale: float, 
         raise InvalidParameterError(
             "scale",
             scale,
-            f"is predicted to take {seconds[at]:g} s on {machines_in_words(machines[at])} of {instance_type}",
+            f"is predicted to take {seconds[at]:g} s at size {executors[at]} of {instance_type}",
             remedy="A run takes some time: check the scale, or give the model a term for fixed work.",
         )
 
@@ -152,10 +152,10 @@ class ModelForecast:
     """
 
     def __init__(
-        self, model: Model, *, machines: ArrayLike, scale: ArrayLike = 1.0, iterations: int | None = None
+        self, model: Model, *, executors: ArrayLike, scale: ArrayLike = 1.0, iterations: int | None = None
     ) -> None:
         self.model = model
-        self._asked = machines, scale, iterations
+        self._asked = executors, scale, iterations
 
     @cached_property
     def seconds(self) -> FloatArray:
@@ -198,14 +198,14 @@ class ModelForecast:
     @cached_property
     def regimes(self) -> list[RegimeForecast]:
         """What Spark's figures foresee of each run."""
-        asked = machines_and_scale(machines=self._asked[0], scale=self._asked[1])
+        asked = executors_and_scale(executors=self._asked[0], scale=self._asked[1])
         return [_forecast(self.model, int(count), float(scale)) for count, scale in zip(*asked, strict=True)]
 
     @cached_property
     def _runs(self) -> RunColumns:
         """As all methods of prediction take them."""
-        machines, scale, iterations = self._asked
-        machine_column, scale_column = machines_and_scale(machines=machines, scale=scale)
+        executors, scale, iterations = self._asked
+        executor_column, scale_column = executors_and_scale(executors=executors, scale=scale)
         ratio, trained = 1.0, self.model.trained_iterations
         if iterations is not None:
             wanted = whole_number("iterations", iterations)
@@ -218,9 +218,11 @@ class ModelForecast:
                 )
             ratio = wanted / trained
         return RunColumns(
-            machines=machine_column,
+            executors=executor_column,
             scale=scale_column,
-            workers=effective_machines(self.model.observations, machines=machine_column, scale=scale_column),
+            workers=effective_executors(
+                self.model.observations, executors=executor_column, scale=scale_column
+            ),
             iteration_ratio=ratio,
         )
 
@@ -253,9 +255,9 @@ class ModelForecast:
         What was taken out of the observed runs is as uncertain as what is added: where they missed much and
         the run that is asked about misses nothing, that is what is not known of it.
         """
-        machines, factors = np.asarray(self._runs["machines"]).tolist(), np.array(1.0)
+        executors, factors = np.asarray(self._runs["executors"]).tolist(), np.array(1.0)
         if is_calibrated:
-            factors = np.array([factor_on(self.model, count) for count in machines])
+            factors = np.array([factor_on(self.model, count) for count in executors])
         counted = np.maximum(self._again, _again_of_observed(self.model) * self._without_again)
         uncertain = counted * [each.again_spread for each in self.regimes] / self.seconds
         return Widening(
@@ -265,32 +267,32 @@ class ModelForecast:
 
 
 def predict_seconds(
-    model: Model, *, machines: ArrayLike, scale: ArrayLike = 1.0, iterations: int | None = None
+    model: Model, *, executors: ArrayLike, scale: ArrayLike = 1.0, iterations: int | None = None
 ) -> FloatArray:
     """`ModelForecast.seconds` of some runs."""
-    return ModelForecast(model, machines=machines, scale=scale, iterations=iterations).seconds
+    return ModelForecast(model, executors=executors, scale=scale, iterations=iterations).seconds
 
 
 def predict_interval(
     model: Model,
     *,
-    machines: ArrayLike,
+    executors: ArrayLike,
     level: float,
     scale: ArrayLike = 1.0,
     iterations: int | None = None,
 ) -> tuple[FloatArray, FloatArray]:
     """`ModelForecast.interval` of some runs."""
-    return ModelForecast(model, machines=machines, scale=scale, iterations=iterations).interval(level)
+    return ModelForecast(model, executors=executors, scale=scale, iterations=iterations).interval(level)
 
 
 def standardised_errors(
-    model: Model, *, machines: ArrayLike, seconds: ArrayLike, scale: ArrayLike = 1.0
+    model: Model, *, executors: ArrayLike, seconds: ArrayLike, scale: ArrayLike = 1.0
 ) -> FloatArray:
     """How far n runs lie from their predictions, in standard deviations by the intervals of 80 %, shape (n,).
 
     On the logarithm, above 0 where they took longer, without `calibration`. The seconds exclude start-up.
     """
-    forecast = ModelForecast(model, machines=machines, scale=scale)
+    forecast = ModelForecast(model, executors=executors, scale=scale)
     with _naming(model):
         low, high = forecast.interval(0.8, is_calibrated=False)
         errors = np.log(np.asarray(seconds) / forecast.seconds)
@@ -298,9 +300,9 @@ def standardised_errors(
         return np.asarray(LIKELY * errors / bounds, dtype=np.float64)
 
 
-def memory_shortage(model: Model, *, machines: int, scale: float = 1.0) -> str:
+def memory_shortage(model: Model, *, executors: int, scale: float = 1.0) -> str:
     """Why so many machines cannot hold the data in memory; empty if they can or nothing is known."""
-    forecast = _forecast(model, whole_number("machines", machines), positive_number("scale", scale))
+    forecast = _forecast(model, whole_number("executors", executors), positive_number("scale", scale))
     reasons = []
     if forecast.cache_share is not None and forecast.cache_share < WHOLE_CACHE:
         reasons.append(f"{as_percent(forecast.cache_share)} of the data to be cached finds room in memory")
@@ -316,33 +318,34 @@ def _again_of_observed(model: Model) -> float:
     return float(np.median([run.seconds for run in model.observations] / rest - 1.0))
 
 
-def extrapolation(model: Model, *, machines: int, scale: float = 1.0) -> str:
+def extrapolation(model: Model, *, executors: int, scale: float = 1.0) -> str:
     """Why the observations do not support a prediction, in words; empty where they do.
 
     Samples are for extrapolating to more data, so larger inputs are mentioned only from far outside, smaller
     ones always: who asks for less than any sample may mean another unit. Machine counts are mentioned as
     soon as they leave what was observed: what happens on more machines may have been invisible on fewer.
     """
-    machines = whole_number("machines", machines)
+    executors = whole_number("executors", executors)
     scale = positive_number("scale", scale)
-    counts = [run.machines for run in model.observations]
+    counts = [run.executors for run in model.observations]
     scales = [run.scale for run in model.observations]
     tried = []
-    if not min(counts) <= machines <= max(counts):
+    if not min(counts) <= executors <= max(counts):
         least, most = min(counts), max(counts)
-        tried.append(("" if least == most else f"{count(least)} to ") + machines_in_words(most))
+        of_most = words.executors(most, executors_per_machine=model.executors_per_machine)
+        tried.append(("" if least == most else f"{count(least)} to ") + of_most)
     if scale > FURTHEST_SCALE * max(scales) or scale < min(scales):
         shares = dict.fromkeys(map(input_share, (min(scales), max(scales))))
         tried.append(f"{' to '.join(shares)} of the input")
     reasons = []
     if tried:
-        is_one = tried == ["1 machine"] or (len(tried) == 1 and "%" in tried[0])
+        is_one = len(tried) == 1 and ("%" in tried[0] or tried[0] in ("1 machine", "1 executor"))
         reasons.append(f"Extrapolated: only {' and '.join(tried)} {'was' if is_one else 'were'} tried")
-    reasons += _forecast(model, machines, scale).warnings
+    reasons += _forecast(model, executors, scale).warnings
     return "; ".join(reason.rstrip(".") for reason in reasons)
 
 
 @lru_cache(maxsize=4096)
-def _forecast(model: Model, machines: int, scale: float) -> RegimeForecast:
+def _forecast(model: Model, executors: int, scale: float) -> RegimeForecast:
     """Kept, since each interval of a run and its warnings ask for it, and it goes through all runs."""
-    return foresee(model.observations, machines=machines, scale=scale)
+    return foresee(model.observations, executors=executors, scale=scale)

@@ -29,7 +29,7 @@ defaults, intervals of 80 % from one past run held half of the next runs of real
 (docs/evidence/benchmarks.md)."""
 
 FEW_SIZES = 2
-PRODUCTION_MACHINES_OCTAVES = 0.5
+PRODUCTION_EXECUTORS_OCTAVES = 0.5
 PRODUCTION_DISCREPANCY_WEIGHTS = (0.25, 0.5, 1.5, 2.0)
 """Of past runs on so few numbers of machines nothing tells how time goes on from there: machines may share
 their hosts. By the defaults, intervals of 80 % at numbers that no run had held 55 % of real runs
@@ -79,10 +79,10 @@ def with_past_runs(prior: AveragingPrior, observations: Sequence[Observation]) -
     if not past:
         return prior
     known = replace(prior, noise=AveragingPrior.noise, noise_weights=PRODUCTION_NOISE_WEIGHTS)
-    if len({run.machines for run in observations}) <= FEW_SIZES:
+    if len({run.executors for run in observations}) <= FEW_SIZES:
         known = replace(
             known,
-            machines_octaves=PRODUCTION_MACHINES_OCTAVES,
+            executors_octaves=PRODUCTION_EXECUTORS_OCTAVES,
             discrepancy=AveragingPrior.discrepancy,
             discrepancy_weights=PRODUCTION_DISCREPANCY_WEIGHTS,
             plateau=0.0,
@@ -247,7 +247,7 @@ def _joint(evidence: Evidence) -> FloatArray:
 
 def _taken(evidence: Evidence) -> NDArray[np.bool_] | None:
     """In which ways to count the driver takes a machine, shape (d,); None where that is not open."""
-    taken = np.array([counting.driver_machines > 0 for counting in evidence.countings])
+    taken = np.array([counting.driver_executors > 0 for counting in evidence.countings])
     return taken if len(np.unique(taken)) > 1 else None
 
 

@@ -17,17 +17,17 @@ from functools import partial
 import numpy as np
 from numpy.typing import ArrayLike
 
+import airflow_provider_ernest.words as words
 from airflow_provider_ernest.documents.runs import Observation, RunMetrics
 from airflow_provider_ernest.prediction.numbers import (
     FloatArray,
-    machines_and_scale,
+    executors_and_scale,
     positive_number,
     whole_number,
 )
 from airflow_provider_ernest.prediction.regression import non_negative_least_squares
 from airflow_provider_ernest.prediction.terms import basis
 from airflow_provider_ernest.words import as_percent, count, data_amount, duration, input_share
-from airflow_provider_ernest.words import machines as machines_in_words
 
 WIDEST = 3.0  # the largest factor on the log-spread of an interval: what is known of the job still bounds it
 _UNSEEN = 1.25
@@ -41,7 +41,7 @@ _SAME_LOAD = 1.05  # loads of a task or a machine that differ by less than this 
 class RegimeForecast:
     """What Spark's metrics say of a run that has not been made."""
 
-    effective_machines: float  # that the tasks can keep busy, above 0 and at most those asked for
+    effective_executors: float  # that the tasks can keep busy, above 0 and at most those asked for
     # share of the data to be cached that fits into memory; None where nothing is cached, or known
     cache_share: float | None = None
     spills: bool | None = None  # whether tasks spill to disk; None where it is not known
@@ -54,13 +54,13 @@ class RegimeForecast:
     again_spread: float = 0.0  # its relative standard deviation
 
 
-def foresee(observations: Sequence[Observation], *, machines: int, scale: float = 1.0) -> RegimeForecast:
+def foresee(observations: Sequence[Observation], *, executors: int, scale: float = 1.0) -> RegimeForecast:
     """Foresee what a run does from what the observed runs on that type of machine did."""
-    machines = whole_number("machines", machines)
+    executors = whole_number("executors", executors)
     scale = positive_number("scale", scale)
-    effective, cap_warning = _cap(observations, machines, scale)
-    cache = foresee_cache(observations, machines=machines, scale=scale, working_machines=effective)
-    spills, spill_warning, spill_widening = _foresee_spill(observations, machines=machines, scale=scale)
+    effective, cap_warning = _cap(observations, executors, scale)
+    cache = foresee_cache(observations, executors=executors, scale=scale, working_executors=effective)
+    spills, spill_warning, spill_widening = _foresee_spill(observations, executors=executors, scale=scale)
     widening = cache.widening * spill_widening * (_UNSEEN if cap_warning else 1.0)
     return replace(
         cache,
@@ -79,7 +79,7 @@ def _told(
 
 def _column(told: Sequence[tuple[Observation, RunMetrics]], name: str) -> FloatArray:
     """A figure of each run or of its metrics, shape (n,); NaN for None."""
-    of_runs = name in ("machines", "scale")
+    of_runs = name in ("executors", "scale")
     figures = [getattr(run if of_runs else metrics, name) for run, metrics in told]
     return np.array(figures, dtype=np.float64)
 
@@ -94,28 +94,28 @@ _SHORT_OF_TASKS = 0.9
 _NOTABLY_LESS = 0.1
 
 
-def _cap(observations: Sequence[Observation], machines: int, scale: float) -> tuple[float, str]:
+def _cap(observations: Sequence[Observation], executors: int, scale: float) -> tuple[float, str]:
     """Effective machines, and a warning where they are notably fewer than in any of the runs."""
     known = parallelism(observations)
     if known is None:
-        return float(machines), ""
-    effective = float(known.effective_machines(machines=machines, scale=scale)[0])
-    counts = np.array([run.machines for run in observations], dtype=np.float64)
-    seen = known.effective_machines(machines=counts, scale=[run.scale for run in observations])
-    busy = effective / machines
+        return float(executors), ""
+    effective = float(known.effective_executors(executors=executors, scale=scale)[0])
+    counts = np.array([run.executors for run in observations], dtype=np.float64)
+    seen = known.effective_executors(executors=counts, scale=[run.scale for run in observations])
+    busy = effective / executors
     if busy >= _SHORT_OF_TASKS or busy > float(np.min(seen / counts)) - _NOTABLY_LESS:
         return effective, ""
-    tasks = int(known.tasks(machines=machines, scale=scale)[0])
-    slots = round(machines * known.slots_per_machine)
+    tasks = int(known.tasks(executors=executors, scale=scale)[0])
+    slots = round(executors * known.slots_per_executor)
     facts = (
         f"With {input_share(scale)} of the input about {count(tasks)} tasks can run at once in the stages "
-        f"that take most of the time, for {slots} slots of {machines_in_words(machines)}"
+        f"that take most of the time, for {slots} slots of {_in_words(executors, observations)}"
     )
     if tasks < slots:
-        most = max(1, math.floor(tasks / known.slots_per_machine))
+        most = max(1, math.floor(tasks / known.slots_per_executor))
         what = (
-            f"more than {machines_in_words(most)} would stand partly idle. More partitions (smaller input "
-            f"splits, or spark.sql.shuffle.partitions of {slots} or more)"
+            f"more than {_in_words(most, observations)} would stand partly idle. More partitions "
+            f"(smaller input splits, or spark.sql.shuffle.partitions of {slots} or more)"
         )
     else:
         rounds = math.ceil(tasks / slots)
@@ -125,8 +125,8 @@ def _cap(observations: Sequence[Observation], machines: int, scale: float) -> tu
     return effective, f"{facts}: {what} would use them all."
 
 
-_ONE_CAUSE = (("1",), ("scale",), ("machines",))
-_MORE_CAUSES = (("1", "scale"), ("1", "scale", "machines"))
+_ONE_CAUSE = (("1",), ("scale",), ("executors",))
+_MORE_CAUSES = (("1", "scale"), ("1", "scale", "executors"))
 _SAME_SHARE = 0.1  # task counts that a growth explains within this share, or within a task, are explained
 _UNEXPLAINED_SHARE = 0.5
 """Beyond this the runs contradict each other, and nothing is said of the tasks at other configurations."""
@@ -136,26 +136,26 @@ _UNEXPLAINED_SHARE = 0.5
 class Parallelism:
     """Tasks and slots of a job at other configurations; all `growths` of the tasks fit the runs."""
 
-    slots_per_machine: float
+    slots_per_executor: float
     growths: tuple[Growth, ...]
 
-    def tasks(self, *, machines: ArrayLike, scale: ArrayLike) -> FloatArray:
+    def tasks(self, *, executors: ArrayLike, scale: ArrayLike) -> FloatArray:
         """Tasks that can run at once, shape (n,), whole numbers of at least 1.
 
         Of several possible growths the one with most tasks: no limit is foreseen without evidence.
         """
-        machine_column, scale_column = machines_and_scale(machines=machines, scale=scale)
-        counts = [growth.at(machines=machine_column, scale=scale_column) for growth in self.growths]
+        executor_column, scale_column = executors_and_scale(executors=executors, scale=scale)
+        counts = [growth.at(executors=executor_column, scale=scale_column) for growth in self.growths]
         return np.asarray(np.maximum(1.0, np.round(np.max(counts, axis=0))), dtype=np.float64)
 
-    def effective_machines(self, *, machines: ArrayLike, scale: ArrayLike) -> FloatArray:
+    def effective_executors(self, *, executors: ArrayLike, scale: ArrayLike) -> FloatArray:
         """Machines that would do as much if all their slots were always busy, shape (n,)."""
-        tasks = self.tasks(machines=machines, scale=scale)
-        tasks_per_slot = tasks / (np.asarray(machines, dtype=np.float64) * self.slots_per_machine)
+        tasks = self.tasks(executors=executors, scale=scale)
+        tasks_per_slot = tasks / (np.asarray(executors, dtype=np.float64) * self.slots_per_executor)
         # Equal tasks need ceil(tasks_per_slot) rounds. Tasks of unequal length fill the gaps of the last
         # round: then time goes with tasks_per_slot itself. Tasks are in between, so the mean is taken.
         rounds = (np.ceil(tasks_per_slot) + np.maximum(1.0, tasks_per_slot)) / 2.0
-        return np.asarray(tasks / self.slots_per_machine / rounds, dtype=np.float64)
+        return np.asarray(tasks / self.slots_per_executor / rounds, dtype=np.float64)
 
 
 def parallelism(observations: Sequence[Observation], *, of_peak_stage: bool = False) -> Parallelism | None:
@@ -165,22 +165,24 @@ def parallelism(observations: Sequence[Observation], *, of_peak_stage: bool = Fa
     """
     name = "peak_stage_tasks" if of_peak_stage else "dominant_stage_tasks"
     told = _told(observations, lambda metrics: metrics.slots > 0 and getattr(metrics, name))
-    machines, tasks = _column(told, "machines"), _column(told, name)
-    growths = _growths(machines, _column(told, "scale"), tasks) if told else ()
+    executors, tasks = _column(told, "executors"), _column(told, name)
+    growths = _growths(executors, _column(told, "scale"), tasks) if told else ()
     if not growths:
         return None
-    return Parallelism(slots_per_machine=float(np.median(_column(told, "slots") / machines)), growths=growths)
+    return Parallelism(
+        slots_per_executor=float(np.median(_column(told, "slots") / executors)), growths=growths
+    )
 
 
-def effective_machines(
-    observations: Sequence[Observation], *, machines: ArrayLike, scale: ArrayLike
+def effective_executors(
+    observations: Sequence[Observation], *, executors: ArrayLike, scale: ArrayLike
 ) -> FloatArray:
     """Machines that work which spreads counts on, (n,): those asked for, less what has no task to run."""
-    machine_column, scale_column = machines_and_scale(machines=machines, scale=scale)
+    executor_column, scale_column = executors_and_scale(executors=executors, scale=scale)
     known = parallelism(observations)
     if known is None:
-        return np.array(machine_column)
-    return known.effective_machines(machines=machine_column, scale=scale_column)
+        return np.array(executor_column)
+    return known.effective_executors(executors=executor_column, scale=scale_column)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -191,28 +193,28 @@ class Growth:
     coefficients: FloatArray  # of at least 0, shape (p,), in the figure's unit
     deviations: FloatArray  # fitted over reported, less 1, shape (n,)
 
-    def at(self, *, machines: FloatArray | float, scale: FloatArray | float) -> FloatArray:
+    def at(self, *, executors: FloatArray | float, scale: FloatArray | float) -> FloatArray:
         """The figure at n configurations, shape (n,)."""
-        rows = basis(self.terms, machines=machines, scale=scale)
+        rows = basis(self.terms, executors=executors, scale=scale)
         return np.asarray(rows @ self.coefficients, dtype=np.float64)
 
 
 def fit_growth(
-    terms: tuple[str, ...], *, machines: FloatArray, scale: FloatArray, values: FloatArray
+    terms: tuple[str, ...], *, executors: FloatArray, scale: FloatArray, values: FloatArray
 ) -> Growth | None:
     """Non-negative least squares on relative errors; None where the n runs do not determine the terms."""
-    rows = basis(terms, machines=machines, scale=scale) / values[:, np.newaxis]
+    rows = basis(terms, executors=executors, scale=scale) / values[:, np.newaxis]
     if np.linalg.matrix_rank(rows / np.linalg.norm(rows, axis=0), tol=1e-6) < len(terms):
         return None
     coefficients = non_negative_least_squares(rows, np.ones(values.size))
     return Growth(terms=terms, coefficients=coefficients, deviations=np.asarray(rows @ coefficients - 1.0))
 
 
-def _growths(machines: FloatArray, scale: FloatArray, tasks: FloatArray) -> tuple[Growth, ...]:
+def _growths(executors: FloatArray, scale: FloatArray, tasks: FloatArray) -> tuple[Growth, ...]:
     """The simplest ways of growth that explain the task counts; none where nothing nearly does."""
 
     def fits(causes: Sequence[tuple[str, ...]], within: FloatArray | float) -> list[Growth]:
-        found = (fit_growth(terms, machines=machines, scale=scale, values=tasks) for terms in causes)
+        found = (fit_growth(terms, executors=executors, scale=scale, values=tasks) for terms in causes)
         return [each for each in found if each is not None and np.all(np.abs(each.deviations) <= within)]
 
     allowed = np.maximum(_SAME_SHARE, 0.6 / tasks)
@@ -227,9 +229,9 @@ def _growths(machines: FloatArray, scale: FloatArray, tasks: FloatArray) -> tupl
 def _grown(scales: FloatArray, values: FloatArray, scale: float) -> float:
     """The figure at a scale: proportional where all runs read the same share, else with a fixed part."""
     for terms in (("1", "scale"), ("scale",)):
-        growth = fit_growth(terms, machines=np.ones_like(scales), scale=scales, values=values)
+        growth = fit_growth(terms, executors=np.ones_like(scales), scale=scales, values=values)
         if growth is not None:
-            return float(growth.at(machines=1.0, scale=scale)[0])
+            return float(growth.at(executors=1.0, scale=scale)[0])
     return float(values.max())
 
 
@@ -249,7 +251,7 @@ class _CachingRuns:
     """The runs that cached something, at least one, as columns of shape (n,)."""
 
     def __init__(self, told: Sequence[tuple[Observation, RunMetrics]]) -> None:
-        self.machines, self.scale = _column(told, "machines"), _column(told, "scale")
+        self.executors, self.scale = _column(told, "executors"), _column(told, "scale")
         self.wanted_bytes = _column(told, "cache_wanted_bytes")
         self.cached_bytes = np.nan_to_num(_column(told, "cached_bytes"))
         self.storage_bytes, self.slots = _column(told, "storage_memory_bytes"), _column(told, "slots")
@@ -260,11 +262,11 @@ class _CachingRuns:
         self.share = np.minimum(1.0, self.cached_bytes / self.wanted_bytes)
 
     @property
-    def usable_bytes_per_machine(self) -> float:
+    def usable_bytes_per_executor(self) -> float:
         """As full as the fullest run that had to leave data out; all of it where none had to."""
-        per_machine = float(np.median(self.storage_bytes / self.machines))
+        per_executor = float(np.median(self.storage_bytes / self.executors))
         filled = (self.cached_bytes / self.storage_bytes)[self.share < WHOLE_CACHE]
-        return per_machine * float(np.clip(filled.max(), 0.05, 1.0)) if filled.size else per_machine
+        return per_executor * float(np.clip(filled.max(), 0.05, 1.0)) if filled.size else per_executor
 
     @property
     def safe_share(self) -> float:
@@ -273,21 +275,21 @@ class _CachingRuns:
         held = (self.cached_bytes / self.storage_bytes)[self.share >= WHOLE_CACHE]
         return max(_PROTECTED, 1.0 - execution, float(held.max(initial=0.0)))
 
-    def missing(self, share: float, wanted_bytes: float, machines: int) -> float:
+    def missing(self, share: float, wanted_bytes: float, executors: int) -> float:
         """The share of reads that miss: by the runs' reads where they tell, else what does not fit."""
         if np.isnan(self.missed).all() or np.isnan(self.partitions).all():
             return 1.0 - share if share < WHOLE_CACHE else 0.0
-        return 1.0 - self._found(wanted_bytes, machines, all_fits=share >= WHOLE_CACHE)
+        return 1.0 - self._found(wanted_bytes, executors, all_fits=share >= WHOLE_CACHE)
 
-    def _found(self, wanted_bytes: float, machines: int, *, all_fits: bool) -> float:
+    def _found(self, wanted_bytes: float, executors: int, *, all_fits: bool) -> float:
         """The share of the reads that find their partition in memory.
 
         Where not all fits, each machine holds as much as in the runs that missed some. Else, and without such
         runs, it holds what fits beside execution and the tasks that make others again, each of which keeps
         up to a partition in storage memory. And of whole partitions half a one on average does not fit.
         """
-        each = wanted_bytes / machines
-        of_runs = self.wanted_bytes / self.machines
+        each = wanted_bytes / executors
+        of_runs = self.wanted_bytes / self.executors
         held = of_runs[self.missed <= _MISSED_NOTABLY]
         if each <= _SAME_LOAD * float(held.max(initial=0.0)):
             return 1.0
@@ -295,34 +297,35 @@ class _CachingRuns:
         if overflowing.any() and not all_fits:
             return min(1.0, float(np.median(((1.0 - self.missed) * of_runs)[overflowing])) / each)
         partition = float(np.nanmedian(self.wanted_bytes / self.partitions))
-        storage = float(np.median(self.storage_bytes / self.machines))
-        execution = float((self.execution_bytes / self.machines).max())
-        kept = float(np.median(self.slots / self.machines)) * partition
+        storage = float(np.median(self.storage_bytes / self.executors))
+        execution = float((self.execution_bytes / self.executors).max())
+        kept = float(np.median(self.slots / self.executors)) * partition
         room = max(_PROTECTED * storage, storage - execution - kept)
         return float(np.clip((room - partition / 2.0) / each, 0.0, 1.0))
 
 
 def foresee_cache(
-    observations: Sequence[Observation], *, machines: int, scale: float, working_machines: float
+    observations: Sequence[Observation], *, executors: int, scale: float, working_executors: float
 ) -> RegimeForecast:
     """Whether the cache still fits, and what a miss costs; `working_machines` make the data again."""
-    forecast = RegimeForecast(effective_machines=working_machines)
+    forecast = RegimeForecast(effective_executors=working_executors)
     told = _told(observations, lambda metrics: metrics.cache_wanted_bytes and metrics.storage_memory_bytes)
     if not told:
         return forecast
     runs = _CachingRuns(told)
-    wanted, usable = _grown(runs.scale, runs.wanted_bytes, scale), runs.usable_bytes_per_machine
-    room = usable * machines
+    wanted, usable = _grown(runs.scale, runs.wanted_bytes, scale), runs.usable_bytes_per_executor
+    room = usable * executors
     share = min(1.0, room / wanted)
     facts = (
         f"With {input_share(scale)} of the input about {data_amount(wanted)} would be cached and "
-        f"{machines_in_words(machines)} {'has' if machines == 1 else 'have'} room for {data_amount(room)}"
+        f"{_in_words(executors, observations)} {'has' if executors == 1 else 'have'} room for "
+        f"{data_amount(room)}"
     )
     forecast = replace(forecast, cache_share=share)
     passes = cache_passes(observations)
     if passes is not None:
-        missing = runs.missing(share, wanted, machines)
-        again = passes.seconds_again(missing, wanted, working_machines)
+        missing = runs.missing(share, wanted, executors)
+        again = passes.seconds_again(missing, wanted, working_executors)
         forecast = replace(forecast, again_seconds=again, again_spread=passes.spread)
     away = max(0.0, float(runs.share.min()) - share, share - float(runs.share.max()))
     if away < 1.0 - WHOLE_CACHE:
@@ -330,10 +333,10 @@ def foresee_cache(
             return forecast
         warning = (
             f"{facts}: tight, for sorting and joining take memory from the cache. "
-            f"{_enough(wanted, runs.safe_share * room / machines)} would be safe."
+            f"{_enough(wanted, runs.safe_share * room / executors, observations)} would be safe."
         )
         return replace(forecast, warnings=(warning,), widening=_UNSEEN)
-    change = _change(runs, share, _enough(wanted, usable), forecast.again_seconds)
+    change = _change(runs, share, _enough(wanted, usable, observations), forecast.again_seconds)
     forecast = replace(forecast, warnings=(f"{facts}: {change}",))
     if passes is not None:
         return replace(forecast, widening=_UNSEEN)
@@ -342,9 +345,13 @@ def foresee_cache(
     return replace(forecast, widening=max(1.5, 1.0 + 2.0 * away), least_log_spread=spread)
 
 
-def _enough(wanted_bytes: float, bytes_per_machine: float) -> str:
-    """The fewest machines that hold so much, in words."""
-    return machines_in_words(max(1, math.ceil(wanted_bytes / bytes_per_machine * (1 - 1e-9))))
+def _enough(wanted_bytes: float, bytes_per_executor: float, observations: Sequence[Observation]) -> str:
+    """The fewest executors that hold so much, in words."""
+    return _in_words(max(1, math.ceil(wanted_bytes / bytes_per_executor * (1 - 1e-9))), observations)
+
+
+def _in_words(executors: int, observations: Sequence[Observation]) -> str:
+    return words.executors(executors, executors_per_machine=observations[0].executors_per_machine)
 
 
 def _change(runs: _CachingRuns, share: float, enough: str, again_seconds: float) -> str:
@@ -354,7 +361,7 @@ def _change(runs: _CachingRuns, share: float, enough: str, again_seconds: float)
         return (
             f"{as_percent(share)} of it fits, where the runs held at most {as_percent(most)}, and the run "
             "may be faster than predicted. Observe a run that holds as much: a smaller sample, or more "
-            "machines."
+            "executors."
         )
     before = "all of it" if least >= WHOLE_CACHE else f"at least {as_percent(least)}"
     cost = (
@@ -387,24 +394,24 @@ class CachePasses:
     seconds_per_byte: float  # run seconds of a slot that a byte takes longer where it is not found
     found_seconds_per_byte: float  # run seconds that it takes where it is
     spread: float  # the relative standard deviation of `seconds_per_byte`
-    slots_per_machine: float
+    slots_per_executor: float
 
-    def seconds_again(self, missing_share: float, wanted_bytes: float, machines: float) -> float:
+    def seconds_again(self, missing_share: float, wanted_bytes: float, executors: float) -> float:
         """Seconds of a run on so many machines that all work."""
         missing = missing_share * wanted_bytes * self.reads
-        return missing * self.seconds_per_byte / (machines * self.slots_per_machine)
+        return missing * self.seconds_per_byte / (executors * self.slots_per_executor)
 
-    def seconds_again_of(self, metrics: RunMetrics, machines: float) -> float:
+    def seconds_again_of(self, metrics: RunMetrics, executors: float) -> float:
         """Seconds that a run on so many machines spent so: counted where its tasks tell it."""
         wanted, reads = metrics.cache_wanted_bytes or 0, metrics.cache_reads
         if metrics.cache_missed_share is not None and metrics.cache_missed_seconds is not None and reads:
             missed = metrics.cache_missed_share * wanted * reads
             seconds = metrics.cache_missed_seconds - missed * self.found_seconds_per_byte
-            return max(0.0, seconds) / (machines * self.slots_per_machine)
+            return max(0.0, seconds) / (executors * self.slots_per_executor)
         share = metrics.cache_share
         if share is None or share >= WHOLE_CACHE:
             return 0.0
-        return self.seconds_again(1.0 - share, wanted, machines)
+        return self.seconds_again(1.0 - share, wanted, executors)
 
 
 def cache_passes(observations: Sequence[Observation]) -> CachePasses | None:
@@ -452,7 +459,7 @@ def cache_passes(observations: Sequence[Observation]) -> CachePasses | None:
         seconds_per_byte=seconds,
         found_seconds_per_byte=found,
         spread=spread,
-        slots_per_machine=float(np.median(column("slots") / column("machines"))),
+        slots_per_executor=float(np.median(column("slots") / column("executors"))),
     )
 
 
@@ -493,12 +500,12 @@ def again_seconds(runs: Sequence[Observation], *, told_by: Sequence[Observation]
     seconds = np.zeros(len(runs))
     if passes is None:
         return seconds
-    working = effective_machines(
-        told_by or runs, machines=[run.machines for run in runs], scale=[run.scale for run in runs]
+    working = effective_executors(
+        told_by or runs, executors=[run.executors for run in runs], scale=[run.scale for run in runs]
     )
-    for place, (run, machines) in enumerate(zip(runs, working.tolist(), strict=True)):
+    for place, (run, executors) in enumerate(zip(runs, working.tolist(), strict=True)):
         if run.metrics is not None:
-            again = passes.seconds_again_of(run.metrics, machines)
+            again = passes.seconds_again_of(run.metrics, executors)
             seconds[place] = min(again, _MOST_OF_A_RUN * run.seconds)
     return seconds
 
@@ -507,7 +514,7 @@ def again_seconds(runs: Sequence[Observation], *, told_by: Sequence[Observation]
 
 
 def _foresee_spill(
-    observations: Sequence[Observation], *, machines: int, scale: float
+    observations: Sequence[Observation], *, executors: int, scale: float
 ) -> tuple[bool | None, str, float]:
     """Whether tasks spill (None where it is not known), a warning or "", and a factor on the interval.
 
@@ -520,10 +527,13 @@ def _foresee_spill(
     of_peak_stage = any(metrics.peak_stage_tasks for _, metrics in told)
     known = parallelism(observations, of_peak_stage=of_peak_stage)
     # Of the runs and then of the target. Where tasks are not known each slot is taken to have one.
-    counts, shares = np.append(_column(told, "machines"), machines), np.append(_column(told, "scale"), scale)
-    all_loads = shares / (counts if known is None else known.tasks(machines=counts, scale=shares))
+    counts, shares = (
+        np.append(_column(told, "executors"), executors),
+        np.append(_column(told, "scale"), scale),
+    )
+    all_loads = shares / (counts if known is None else known.tasks(executors=counts, scale=shares))
     loads, target = all_loads[:-1], float(all_loads[-1])
-    configuration = f"With {input_share(scale)} of the input on {machines_in_words(machines)}"
+    configuration = f"With {input_share(scale)} of the input on {_in_words(executors, observations)}"
     spilled = _column(told, "spilled_bytes") > 0
     lowest_spilling = float(loads[spilled].min(initial=math.inf))
     highest_dry = float(loads[~spilled].max(initial=0.0))

@@ -15,7 +15,7 @@ from scipy.optimize import linprog, lsq_linear, nnls
 from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
 from airflow_provider_ernest.exceptions import FitError, InvalidParameterError, TooFewObservationsError
-from airflow_provider_ernest.prediction.numbers import FloatArray, machines_and_scale, seconds_of_runs
+from airflow_provider_ernest.prediction.numbers import FloatArray, executors_and_scale, seconds_of_runs
 from airflow_provider_ernest.prediction.terms import (
     ERNEST,
     ObservedColumns,
@@ -26,7 +26,6 @@ from airflow_provider_ernest.prediction.terms import (
     term_named,
 )
 from airflow_provider_ernest.words import duration as seconds_in_words
-from airflow_provider_ernest.words import machines as machines_in_words
 from airflow_provider_ernest.words import plain
 
 WEIGHTINGS = ("relative", "absolute")
@@ -76,10 +75,10 @@ class ErnestRegression:
             FitError: the runs cannot tell some of the terms apart, or by the terms a run takes no time.
         """
         rows, seconds = self._observed(runs)
-        machines, scale = machines_and_scale(machines=runs["machines"], scale=runs["scale"])
-        self._check_determined(rows, machines=machines, scale=scale)
+        executors, scale = executors_and_scale(executors=runs["executors"], scale=runs["scale"])
+        self._check_determined(rows, executors=executors, scale=scale)
         self._fit(rows, seconds)
-        self._check_all_take_time(rows, seconds, machines=machines, scale=scale)
+        self._check_all_take_time(rows, seconds, executors=executors, scale=scale)
         return self
 
     def fit_undetermined(self, **runs: Unpack[ObservedColumns]) -> Self:
@@ -143,10 +142,12 @@ class ErnestRegression:
             raise InvalidParameterError(
                 "weighting", self.weighting, "is unknown", remedy=f"Use one of {quoted(WEIGHTINGS)}."
             )
-        rows = basis(self.terms, machines=runs["machines"], scale=runs["scale"], workers=runs.get("workers"))
+        rows = basis(
+            self.terms, executors=runs["executors"], scale=runs["scale"], workers=runs.get("workers")
+        )
         return rows, seconds_of_runs(runs["seconds"], len(rows))
 
-    def _check_determined(self, rows: FloatArray, *, machines: FloatArray, scale: FloatArray) -> None:
+    def _check_determined(self, rows: FloatArray, *, executors: FloatArray, scale: FloatArray) -> None:
         terms = check_terms(self.terms)
         if len(rows) < len(terms):
             raise TooFewObservationsError(
@@ -157,22 +158,22 @@ class ErnestRegression:
         if undetermined:
             raise FitError(
                 f"The {len(rows)} observations cannot tell the terms {quoted(undetermined)} apart.",
-                remedy=runs_to_add(undetermined, machines=machines, scale=scale),
+                remedy=runs_to_add(undetermined, executors=executors, scale=scale),
             )
 
     def _check_all_take_time(
-        self, rows: FloatArray, seconds: FloatArray, *, machines: FloatArray, scale: FloatArray
+        self, rows: FloatArray, seconds: FloatArray, *, executors: FloatArray, scale: FloatArray
     ) -> None:
-        """Refuse a sum of terms that is 0 at a run, or at one on a single machine."""
+        """Refuse a sum of terms that is 0 at a run, or at one of a single executor."""
         explained = rows @ self.coefficients_
-        alone = basis(self.terms, machines=1.0, scale=scale) @ self.coefficients_
+        alone = basis(self.terms, executors=1.0, scale=scale) @ self.coefficients_
         if explained.min() > 0 and alone.min() > 0:
             return
         worst = int(np.argmax(np.abs(explained / seconds - 1.0)))
         raise FitError(
-            "By the least squares of these runs one of them or a run on one machine takes no time: nothing "
-            "is left of fixed work and work that spreads. Furthest off is the run on "
-            f"{machines_in_words(machines[worst])} at scale {plain(scale[worst])}: "
+            "By the least squares of these runs one of them or a run of size 1 takes no time: nothing "
+            "is left of fixed work and work that spreads. Furthest off is the run of "
+            f"size {executors[worst]:g} at scale {plain(scale[worst])}: "
             f"{seconds_in_words(explained[worst])} for {seconds_in_words(seconds[worst])}.",
             remedy="Look at that run and observe it again, or let errors count by their share of the run's "
             'time: use the method "averaging" or "relative".',
@@ -279,19 +280,19 @@ def undetermined_terms(rows: FloatArray, terms: Sequence[str]) -> tuple[str, ...
 MOST_LISTED = 8
 
 
-def runs_to_add(undetermined: Sequence[str], *, machines: FloatArray, scale: FloatArray) -> str:
+def runs_to_add(undetermined: Sequence[str], *, executors: FloatArray, scale: FloatArray) -> str:
     """What further runs, beside those of shape (n,), would tell the terms apart, as a sentence."""
-    counts = np.unique(machines)
+    counts = np.unique(executors)
     names = [f"{count:g}" for count in counts]
     listed = ", ".join(names if len(names) <= MOST_LISTED else [*names[: MOST_LISTED - 1], "...", names[-1]])
     two, small_and_large = np.array([2.0, 2.0]), np.array([0.1, 1.0])
-    columns = [term_named(name).column(machines=two, scale=small_and_large) for name in undetermined]
+    columns = [term_named(name).column(executors=two, scale=small_and_large) for name in undetermined]
     needed = sum(bool(small == large) for small, large in columns)
     if counts.size < needed:
-        return f"Use at least {needed} different numbers of machines (now: {listed})."
+        return f"Use at least {needed} different sizes (now: {listed})."
     if np.unique(scale).size == 1:
         return f"Use more than one scale (now: {plain(scale[0])})."
-    return f"Vary the scale and the number of machines independently of each other (machines now: {listed})."
+    return f"Vary the scale and the size independently of each other (sizes now: {listed})."
 
 
 NEAR, STEPS = 1e-10, 60

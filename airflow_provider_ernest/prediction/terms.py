@@ -3,7 +3,7 @@
 A prediction is the sum of coefficient times term, so each term shows how many seconds of the run it
 explains. A term must not be negative anywhere: coefficients are not negative either, and no part of a run
 takes negative time. A job that none of these describes can bring its own terms: a formula such as
-``"max(scale/machines - 0.05, 0)"`` stands for itself wherever names of terms are given (see `Formula`).
+``"max(scale/executors - 0.05, 0)"`` stands for itself wherever names of terms are given (see `Formula`).
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.prediction.numbers import FloatArray, column_for_runs, machines_and_scale
+from airflow_provider_ernest.prediction.numbers import FloatArray, column_for_runs, executors_and_scale
 from airflow_provider_ernest.words import plain
 
 
 class Column(Protocol):
     """A value for each run; keyword-only, for machines and scale must not be swapped."""
 
-    def __call__(self, *, machines: FloatArray, scale: FloatArray) -> FloatArray:
+    def __call__(self, *, executors: FloatArray, scale: FloatArray) -> FloatArray:
         """Arrays of shape (n,) in and out."""
 
 
@@ -43,7 +43,7 @@ class Term:
     spreads: bool = False
 
 
-VARIABLES = ("machines", "scale")
+VARIABLES = ("executors", "scale")
 
 OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
@@ -65,7 +65,7 @@ LONGEST = 200  # characters; a longer formula is no term that a person could exp
 
 
 class Formula:
-    """A term written as a formula: ``"scale^1.5/machines"`` or ``"max(scale/machines - 0.05, 0)"``.
+    """A term written as a formula: ``"scale^1.5/executors"`` or ``"max(scale/executors - 0.05, 0)"``.
 
     A formula is data: it is stored with a model and read back elsewhere. It is parsed, never executed: only
     numbers, ``machines``, ``scale``, ``+ - * / ^`` and a few functions can occur in it. ``^`` and ``**`` both
@@ -76,7 +76,7 @@ class Formula:
 
     Example:
         >>> import numpy as np
-        >>> spilling = Formula("max(scale/machines - 0.05, 0)")
+        >>> spilling = Formula("max(scale/executors - 0.05, 0)")
         >>> spilling(machines=np.array([1.0, 4.0]), scale=np.array([0.1, 0.1])).tolist()
         [0.05, 0.0]
     """
@@ -97,11 +97,11 @@ class Formula:
                 f"{', '.join(VARIABLES)}, numbers, + - * / ^ and {', '.join(FUNCTIONS)}.",
             ) from error
 
-    def __call__(self, *, machines: FloatArray, scale: FloatArray) -> FloatArray:
+    def __call__(self, *, executors: FloatArray, scale: FloatArray) -> FloatArray:
         """The formula's value for each run, shape (n,); not finite where it has none."""
         with np.errstate(all="ignore"):
-            value = self._value({"machines": machines, "scale": scale})
-        return np.asarray(np.broadcast_to(value, machines.shape), dtype=np.float64)
+            value = self._value({"executors": executors, "scale": scale})
+        return np.asarray(np.broadcast_to(value, executors.shape), dtype=np.float64)
 
 
 def _value_of(node: ast.expr) -> Callable[[dict[str, FloatArray]], Any]:
@@ -129,22 +129,22 @@ def _value_of(node: ast.expr) -> Callable[[dict[str, FloatArray]], Any]:
 
 _MEANINGS = {
     "1": "fixed work",
-    "scale/machines": "work that spreads over the machines",
-    "log(machines)": "tree aggregation",
-    "machines": "overhead of each machine",
-    "sqrt(machines)": "two-stage aggregation",
-    "scale^2/machines": "work that grows with the square of the data and spreads",
+    "scale/executors": "work that spreads",
+    "log(executors)": "tree aggregation",
+    "executors": "overhead of scaling out",
+    "sqrt(executors)": "two-stage aggregation",
+    "scale^2/executors": "work that grows with the square of the data and spreads",
     # Of the whole input; the logarithm hardly depends on their number.
-    "scale*log2(1e9*scale)/machines": "sorting, for 1e9 records in the whole input",
+    "scale*log2(1e9*scale)/executors": "sorting, for 1e9 records in the whole input",
     "scale": "work on the data that does not spread",
-    "scale/sqrt(machines)": "work that spreads unevenly (skew)",
-    "1/machines": "fixed work that spreads over the machines",
+    "scale/sqrt(executors)": "work that spreads unevenly (skew)",
+    "1/executors": "fixed work that spreads",
 }
 
 # As they are computed where that is not as the name says: no logarithm is below 0.
 _COMPUTED = {
-    "scale^2/machines": "scale*scale/machines",
-    "scale*log2(1e9*scale)/machines": "scale*log2(max(1e9*scale, 1))/machines",
+    "scale^2/executors": "scale*scale/executors",
+    "scale*log2(1e9*scale)/executors": "scale*log2(max(1e9*scale, 1))/executors",
 }
 
 TERMS: Mapping[str, Term] = MappingProxyType(
@@ -155,16 +155,16 @@ TERMS: Mapping[str, Term] = MappingProxyType(
 )
 """The library of terms by name."""
 
-ERNEST = ("1", "scale/machines", "log(machines)", "machines")
+ERNEST = ("1", "scale/executors", "log(executors)", "executors")
 """The four terms of the original model (Ernest, equation 1); the logarithm is the natural one."""
 
-OPTEX = ("1", "machines", "1/machines", "scale/machines")
+OPTEX = ("1", "executors", "1/executors", "scale/executors")
 """The terms of OptEx's closed form at a fixed number of iterations."""
 
-DICTIONARY = ("1", "scale", "scale/machines", "scale/sqrt(machines)", "log(machines)", "machines")
+DICTIONARY = ("1", "scale", "scale/executors", "scale/sqrt(executors)", "log(executors)", "executors")
 """The terms over whose subsets the averaging of terms goes."""
 
-CLIFF = re.compile(r"max\(scale/machines - (\d[\d.e+-]*), 0\)")
+CLIFF = re.compile(r"max\(scale/executors - (\d[\d.e+-]*), 0\)")
 """Work that begins when memory runs out: what a machine holds beyond a share of the input."""
 
 FIXED_TERM = "1"  # the term that does not iterate: an iterative job starts up and reads its input once
@@ -180,7 +180,9 @@ def term_named(name: str) -> Term:
     if known:
         return known
     cliff = CLIFF.fullmatch(name)
-    meaning = f"spilling what a machine has beyond {cliff[1]} of the data" if cliff else "a term of your own"
+    meaning = (
+        f"spilling what an executor has beyond {cliff[1]} of the data" if cliff else "a term of your own"
+    )
     return Term(name, meaning, Formula(name), spreads=bool(cliff))
 
 
@@ -202,7 +204,7 @@ def quoted(terms: Sequence[str]) -> str:
 
 
 class _Sizes(TypedDict, total=False):
-    machines: Required[ArrayLike]
+    executors: Required[ArrayLike]
     scale: Required[ArrayLike]
     workers: ArrayLike | None
     row_width: ArrayLike
@@ -224,7 +226,7 @@ class ObservedColumns(_Sizes, total=False):
 class Runs:
     """Runs that are asked about, each column of n values or one for all runs."""
 
-    machines: ArrayLike  # each >= 1
+    executors: ArrayLike  # each >= 1
     scale: ArrayLike  # shares of the target input, each > 0
     workers: ArrayLike | None = None  # the machines that share the work which spreads, above 0; None for all
     row_width: ArrayLike = 1.0  # the data in a row, as a multiple of a row of the target input's
@@ -232,11 +234,11 @@ class Runs:
 
     def columns(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Machines, scale, workers and widths of rows, shape (n,) each."""
-        machines, scale = machines_and_scale(machines=self.machines, scale=self.scale)
-        workers = machines
+        executors, scale = executors_and_scale(executors=self.executors, scale=self.scale)
+        workers = executors
         if self.workers is not None:
-            workers = column_for_runs("workers", self.workers, machines.size)
-        return machines, scale, workers, column_for_runs("row_width", self.row_width, machines.size)
+            workers = column_for_runs("workers", self.workers, executors.size)
+        return executors, scale, workers, column_for_runs("row_width", self.row_width, executors.size)
 
 
 def basis(terms: Sequence[str], **runs: Unpack[RunColumns]) -> FloatArray:
@@ -246,18 +248,18 @@ def basis(terms: Sequence[str], **runs: Unpack[RunColumns]) -> FloatArray:
         InvalidParameterError: a term is unknown or negative, or a value does not fit.
     """
     names, asked = check_terms(terms), Runs(**runs)
-    machines, scale, workers, _ = asked.columns()
+    executors, scale, workers, _ = asked.columns()
     columns = []
     for name in names:
         term = term_named(name)
-        column = term.column(machines=workers if term.spreads else machines, scale=scale)
+        column = term.column(executors=workers if term.spreads else executors, scale=scale)
         wrong = np.flatnonzero(~(np.isfinite(column) & (column >= 0)))
         if wrong.size:
             at = int(wrong[0])
             raise InvalidParameterError(
                 "terms",
                 name,
-                f"is {column[at]:g} for {machines[at]:g} machines and scale {plain(scale[at])}",
+                f"is {column[at]:g} for {executors[at]:g} executors and scale {plain(scale[at])}",
                 remedy="A term is part of a run's time: it must be a finite number of at least 0 for each "
                 "run.",
             )

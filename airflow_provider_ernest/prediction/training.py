@@ -37,7 +37,7 @@ from airflow_provider_ernest.prediction.predict import (
     observed_columns,
 )
 from airflow_provider_ernest.prediction.prior import prior_for
-from airflow_provider_ernest.prediction.regimes import effective_machines, foresee
+from airflow_provider_ernest.prediction.regimes import effective_executors, foresee
 from airflow_provider_ernest.prediction.regression import undetermined_terms
 from airflow_provider_ernest.prediction.terms import (
     DICTIONARY,
@@ -50,7 +50,6 @@ from airflow_provider_ernest.prediction.terms import (
 from airflow_provider_ernest.settings.bounds import AVERAGING, RELATIVE
 from airflow_provider_ernest.words import (
     as_percent,
-    counted,
     duration,
     duration_range,
     input_share,
@@ -105,7 +104,7 @@ def train(
     predictor = new_predictor(method, terms=names, prior=prior)
     design = kept.get("design")
     is_of_past_runs = method == AVERAGING and design is not None and not design.experiments
-    if is_of_past_runs and len({run.machines for run in observations}) == 1:
+    if is_of_past_runs and len({run.executors for run in observations}) == 1:
         predictor.fit_undetermined(**observed_columns(observations))
     else:
         predictor.fit(**observed_columns(observations))
@@ -214,14 +213,16 @@ def _folds(
     rest = [run for run in observations if run.configuration != configuration and run not in apart]
     fitted = predictor.fit_undetermined(**observed_columns(rest, told_by=observations))
     first = left_out[0]
-    workers = effective_machines(observations, machines=first.machines, scale=first.scale)
-    asked = RunColumns(machines=first.machines, scale=first.scale, workers=workers, row_width=first.row_width)
+    workers = effective_executors(observations, executors=first.executors, scale=first.scale)
+    asked = RunColumns(
+        executors=first.executors, scale=first.scale, workers=workers, row_width=first.row_width
+    )
     (seconds,) = fitted.predict(**asked)
-    again = foresee(observations, machines=first.machines, scale=first.scale).again_seconds
+    again = foresee(observations, executors=first.executors, scale=first.scale).again_seconds
     for run in left_out:
         yield Fold(
             index=run.index,
-            machines=run.machines,
+            executors=run.executors,
             scale=run.scale,
             seconds=run.seconds,
             predicted_seconds=float(seconds) + again,
@@ -280,12 +281,11 @@ def _about_the_design(observations: Sequence[Observation]) -> list[str]:
     if len(scales) == 1:
         warnings.append(
             f"All runs read the same share of the input ({input_share(scales.pop())}): how time grows with "
-            "the data is derived from the machine counts alone."
+            "the data is derived from the sizes alone."
         )
-    if len({run.machines for run in observations}) == 1:
+    if len({run.executors for run in observations}) == 1:
         warnings.append(
-            f"All runs used {counted(observations[0].machines, 'machine')}: nothing is known "
-            "of other machine counts."
+            f"All runs were of one size, {observations[0].executors}: nothing is known of others."
         )
     return warnings
 
@@ -296,10 +296,10 @@ def _about_different_work(observations: Sequence[Observation], counts: str) -> l
     for run in observations:
         found[run.configuration].append(run.seconds)
     return [
-        f"Runs on {counted(machines, 'machine')} with {input_share(scale)} of the input took "
+        f"Runs of size {executors} with {input_share(scale)} of the input took "
         f"{duration_range((min(times), max(times)))}: either they were disturbed, or inputs of one size "
-        f"are not the same work, and then no model in machines and scale can be exact. {counts}"
-        for (machines, scale, _), times in found.items()
+        f"are not the same work, and then no model in executors and scale can be exact. {counts}"
+        for (executors, scale, _), times in found.items()
         if max(times) > DIFFERENT_WORK * min(times)
     ]
 
@@ -339,15 +339,15 @@ def _named(run: Observation) -> str:
 
 
 def _configuration(run: Observation | Fold) -> str:
-    return f"{counted(run.machines, 'machine')}, {input_share(run.scale)} of the input"
+    return f"size {run.executors}, {input_share(run.scale)} of the input"
 
 
 EXTENSIONS: tuple[str, ...] = (
-    "sqrt(machines)",
-    "scale*log2(1e9*scale)/machines",
-    "scale^2/machines",
+    "sqrt(executors)",
+    "scale*log2(1e9*scale)/executors",
+    "scale^2/executors",
     "scale",
-    "scale/sqrt(machines)",
+    "scale/sqrt(executors)",
 )
 """The paper's further terms, and two that public Spark traces show."""
 
@@ -404,6 +404,6 @@ def _determined(observations: Sequence[Observation], terms: tuple[str, ...]) -> 
     if len(observations) < len(terms) + 1 + SPARE_RUNS:
         return False
     rows = basis(
-        terms, machines=[run.machines for run in observations], scale=[run.scale for run in observations]
+        terms, executors=[run.executors for run in observations], scale=[run.scale for run in observations]
     )
     return not undetermined_terms(rows, terms)

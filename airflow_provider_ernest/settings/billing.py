@@ -105,21 +105,21 @@ class Billing:
         share: float = (self.training_dollars or 0.0) / (self.expected_runs or 1)
         return share
 
-    def cost(self, *, machines: int, seconds: float) -> BilledCost:
+    def cost(self, *, executors: int, seconds: float) -> BilledCost:
         """What a run costs; seconds count from its submission to its end, the boot comes on top."""
         increments = math.ceil((self.boot_seconds + seconds) / self.increment_seconds - TOLERANCE)
         billed = max(self.minimum_seconds, increments * self.increment_seconds)
         return BilledCost(
-            machines=machines * self.price_per_hour / HOUR_SECONDS * billed,
+            executors=executors * self.price_per_hour / HOUR_SECONDS * billed,
             master=(self.master_price_per_hour or 0.0) / HOUR_SECONDS * billed,
-            volumes=self._volumes_per_second(machines) * billed,
+            volumes=self._volumes_per_second(executors) * billed,
             training=self.training_share,
         )
 
-    def most_seconds(self, *, machines: int, budget_dollars: float) -> float:
+    def most_seconds(self, *, executors: int, budget_dollars: float) -> float:
         """The longest run, from submission to end, within the budget; 0 where there is none, or infinite."""
-        hourly = machines * self.price_per_hour + (self.master_price_per_hour or 0.0)
-        per_second = hourly / HOUR_SECONDS + self._volumes_per_second(machines)
+        hourly = executors * self.price_per_hour + (self.master_price_per_hour or 0.0)
+        per_second = hourly / HOUR_SECONDS + self._volumes_per_second(executors)
         left = budget_dollars - self.training_share
         # Of prices near 0 the rate per second is none.
         affordable = left / per_second if per_second > 0 else math.copysign(math.inf, left)
@@ -130,8 +130,8 @@ class Billing:
         increments = math.floor(affordable / self.increment_seconds + TOLERANCE)
         return float(max(0.0, increments * self.increment_seconds - self.boot_seconds))
 
-    def _volumes_per_second(self, machines: int) -> float:
-        with_disks = machines + (1 if self.master_price_per_hour else 0)
+    def _volumes_per_second(self, executors: int) -> float:
+        with_disks = executors + (1 if self.master_price_per_hour else 0)
         monthly = with_disks * self.volume_gigabytes * self.volume_price_per_gigabyte_month
         return float(monthly / MONTH_SECONDS)
 
@@ -146,7 +146,7 @@ BESIDE_THE_PRICE = tuple(
 class BilledCost:
     """Dollars of one run, by what they are paid for."""
 
-    machines: float
+    executors: float
     master: float = 0.0  # the machine of the master or driver, if that has one of its own
     volumes: float = 0.0  # the disks of all of them
     training: float = 0.0  # this run's share of what the sample runs cost
@@ -154,7 +154,7 @@ class BilledCost:
     @property
     def of_the_run(self) -> float:
         """What the run itself costs: all but the training, which was paid before."""
-        return self.machines + self.master + self.volumes
+        return self.executors + self.master + self.volumes
 
     @property
     def total(self) -> float:

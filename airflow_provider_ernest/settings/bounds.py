@@ -89,8 +89,10 @@ def _rounds(parameter: str, value: Any) -> int:
 class DesignBounds:
     """What the sample runs may be."""
 
-    max_machines: Count = setting(count, "the most machines of a sample run")
-    min_machines: Count = setting(count, "the fewest", default=1)
+    max_executors: Count = setting(
+        count, "the most executors (or machines) of a sample run", formerly="max_machines"
+    )
+    min_executors: Count = setting(count, "the fewest", default=1, formerly="min_machines")
     max_scale: Number = setting(_share, "the largest share of the input that a sample run reads", default=0.1)
     min_scale: OptionalNumber = setting(
         _share,
@@ -111,7 +113,7 @@ class DesignBounds:
     )
     cost: str = setting(
         one_of(tuple(COST_UNITS)),
-        "what a run costs: relative_time is scale/machines in cheapest runs, as in the paper",
+        "what a run costs: relative_time is scale/executors in cheapest runs, as in the paper",
         default=PAPERS_COST,
     )
     cost_options: Mapping[str, Number] = setting(
@@ -149,7 +151,7 @@ class DesignBounds:
                 f"cannot be combined with rounds={self.rounds}",
                 remedy="Leave it out: a run is made where the decision gains more by it than it costs.",
             )
-        for name in ("machines", "scale", "runs"):
+        for name in ("executors", "scale", "runs"):
             least, most = f"min_{name}", f"max_{name}"
             low, high = read.get(least), read.get(most)
             if low is not None and high is not None and low > high:
@@ -196,8 +198,8 @@ class ModelSettings:
     )
     terms: Sequence[str] | None = setting(
         _terms,
-        "terms that a model may have, such as 1, scale/machines and log(machines), or formulas of your own "
-        "in machines and scale; default: those that suit the method",
+        "terms that a model may have, such as 1, scale/executors and log(executors), or formulas of your own "
+        "in executors and scale; default: those that suit the method",
         default=None,
     )
     extension_terms: Sequence[str] = setting(

@@ -100,7 +100,7 @@ class SizingGoal:
     confidence: Number = setting(
         check_confidence,
         "the share of runs that must meet the deadline or the budget, by the model's prediction: 0.95 "
-        "spares more machines than 0.8, and 0.5 goes by the median prediction alone",
+        "spares more executors than 0.8, and 0.5 goes by the median prediction alone",
         default=CONFIDENCE,
     )
     objective: str | None = setting(
@@ -112,19 +112,25 @@ class SizingGoal:
     )
     price_per_hour: Number | Mapping[str, Number] | None = setting(
         _price,
-        "dollars for one machine and hour, or a mapping of them by type of machine; default, also for types "
-        "that the mapping leaves out: what the cluster's machines cost, where their price is known",
+        "dollars for one executor (a machine, where each has one of its own) and hour, or a mapping of them "
+        "by type; default, also for types that the mapping leaves out: what they cost in the cluster of the "
+        "sample runs, where that is known",
         default=None,
     )
-    max_machines: OptionalCount = setting(
-        count, "the most machines that the production run may have", default=None
+    max_executors: OptionalCount = setting(
+        count,
+        "the most executors that the production run may have; where each has a machine of its own, the most "
+        "machines",
+        default=None,
+        formerly="max_machines",
     )
-    min_machines: Count = setting(count, "the fewest", default=1)
-    allowed_machines: Sequence[int] | str | None = setting(
+    min_executors: Count = setting(count, "the fewest", default=1, formerly="min_machines")
+    allowed_executors: Sequence[int] | str | None = setting(
         _allowed,
-        "the only numbers of machines among these, such as (4, 8, 16), also as a template of a list; with it "
-        "`max_machines` may be left out",
+        "the only numbers among these, such as (4, 8, 16), also as a template of a list; with it "
+        "`max_executors` may be left out",
         default=None,
+        formerly="allowed_machines",
     )
     scale: Number = setting(
         positive, "the input's size relative to the whole one that was sampled", default=1.0
@@ -139,19 +145,21 @@ class SizingGoal:
     )
     on_failure: str | None = setting(
         one_of(REACTIONS),
-        '"fail", "fallback" (take `fallback_machines`) or "most_probable" where training failed or the goal '
+        '"fail", "fallback" (take `fallback_executors`) or "most_probable" where training failed or the goal '
         'is out of reach. "most_probable" takes the configuration that keeps to a goal out of reach most '
         "probably; without a model, the fallback if there is one. Each with a loud warning. Default: "
-        '"fallback" where `fallback_machines` are given, else "fail". No fallback is taken where what comes '
+        '"fallback" where `fallback_executors` are given, else "fail". No fallback is taken where what comes '
         "before the task group has failed or was skipped",
         default=None,
     )
-    fallback_machines: OptionalCount = setting(count, "how many to take then", default=None)
+    fallback_executors: OptionalCount = setting(
+        count, "how many to take then", default=None, formerly="fallback_machines"
+    )
     fallback_instance_type: str | None = setting(
         line,
         "of which type; default: the first that was to be trained. The cores of one that was not "
-        "trained are only known by the operator's `cores_per_machine`; without them there are only the "
-        "outputs that need none, such as ``machines`` and ``emr_instance_groups``",
+        "trained are only known by the operator's `executor_cores`; without them there are only the "
+        "outputs that need none, such as ``executors`` and ``emr_instance_groups``",
         default=None,
     )
     max_error_percent: Number = setting(
@@ -175,21 +183,21 @@ class SizingGoal:
                     "is no goal" if stated[0] is None else "is two goals",
                     remedy='Give exactly one of them, or an objective such as "best_value".',
                 )
-        if read.get("on_failure") == FALLBACK and self.fallback_machines is None:
+        if read.get("on_failure") == FALLBACK and self.fallback_executors is None:
             raise InvalidParameterError(
                 "on_failure",
                 self.on_failure,
-                "has no machines to fall back to",
-                remedy='Give fallback_machines, or use "fail" or "most_probable".',
+                "has no number of executors to fall back to",
+                remedy='Give fallback_executors, or use "fail" or "most_probable".',
             )
-        if not has_template([self.min_machines, self.max_machines, self.allowed_machines]):
-            machines, fallback = self.machines, read.get("fallback_machines")
-            if fallback is not None and fallback not in machines:
+        if not has_template([self.min_executors, self.max_executors, self.allowed_executors]):
+            executors, fallback = self.executors, read.get("fallback_executors")
+            if fallback is not None and fallback not in executors:
                 raise InvalidParameterError(
-                    "fallback_machines",
+                    "fallback_executors",
                     fallback,
-                    f"is outside the {in_words(machines)} machines that production may have",
-                    remedy="Correct it, or allow more machines.",
+                    f"is outside the {in_words(executors)} executors that production may have",
+                    remedy="Correct it, or allow more executors.",
                 )
 
     @property
@@ -198,25 +206,25 @@ class SizingGoal:
         return self.deadline_seconds is not None or self.budget_dollars is not None
 
     @property
-    def machines(self) -> tuple[int, ...]:
-        """The numbers of machines that production may have, ascending; known once no template is left."""
-        least = count("min_machines", self.min_machines)
-        most = optional_whole_number("max_machines", self.max_machines)
-        if self.allowed_machines in NOTHING:
+    def executors(self) -> tuple[int, ...]:
+        """The numbers of executors that production may have, ascending; known once no template is left."""
+        least = count("min_executors", self.min_executors)
+        most = optional_whole_number("max_executors", self.max_executors)
+        if self.allowed_executors in NOTHING:
             return _all(least, most)
-        allowed = _allowed("allowed_machines", self.allowed_machines)
+        allowed = _allowed("allowed_executors", self.allowed_executors)
         counts = tuple(sorted({each for each in allowed if each >= least and (most is None or each <= most)}))
         if not counts:
             raise InvalidParameterError(
-                "allowed_machines",
-                self.allowed_machines,
+                "allowed_executors",
+                self.allowed_executors,
                 f"leaves none from {least} to {'any number' if most is None else most}",
-                remedy="Allow one of these, or change min_machines and max_machines.",
+                remedy="Allow one of these, or change min_executors and max_executors.",
             )
         return counts
 
     def price_of(self, instance_type: str) -> float | None:
-        """Dollars that are stated for a machine of a type and hour; None where the cluster tells them."""
+        """Dollars that are stated for an executor of a type and hour; None where the cluster tells them."""
         stated = self.price_per_hour
         of_type: float | None = stated.get(instance_type) if isinstance(stated, Mapping) else stated
         return of_type
@@ -225,7 +233,7 @@ class SizingGoal:
     def reaction(self) -> str:
         """What `on_failure` comes to."""
         if self.on_failure is None:
-            return FAIL if self.fallback_machines is None else FALLBACK
+            return FAIL if self.fallback_executors is None else FALLBACK
         return self.on_failure
 
 
@@ -236,27 +244,27 @@ MOST_COUNTS = 2_000
 def _all(least: int, most: int | None) -> tuple[int, ...]:
     if most is None:
         raise InvalidParameterError(
-            "max_machines", most, "sets no limit", remedy="Give it, or allowed_machines."
+            "max_executors", most, "sets no limit", remedy="Give it, or allowed_executors."
         )
     if most < least:
         raise InvalidParameterError(
-            "min_machines",
+            "min_executors",
             least,
-            f"is more than max_machines={most}",
-            remedy="Lower it, or allow more machines.",
+            f"is more than max_executors={most}",
+            remedy="Lower it, or allow more executors.",
         )
     if most - least >= MOST_COUNTS:
         raise InvalidParameterError(
-            "max_machines",
+            "max_executors",
             most,
-            f"is more than {whole(MOST_COUNTS)} numbers of machines above min_machines={least}",
-            remedy="Lower it, or list some in allowed_machines.",
+            f"is more than {whole(MOST_COUNTS)} numbers of executors above min_executors={least}",
+            remedy="Lower it, or list some in allowed_executors.",
         )
     return tuple(range(least, most + 1))
 
 
 def in_words(counts: tuple[int, ...]) -> str:
-    """Ascending numbers of machines for a sentence."""
+    """Ascending numbers of executors for a sentence."""
     if len(counts) > 2 and counts[-1] - counts[0] == len(counts) - 1:
         return f"{counts[0]} to {counts[-1]}"
     return ", ".join(str(count) for count in counts)

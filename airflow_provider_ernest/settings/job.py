@@ -64,7 +64,7 @@ class SparkJob:
     application: str = setting(line, "path of the JAR or .py file")
     application_args: Sequence[str] = setting(
         listed_texts,
-        "its arguments. {{ sample.input }}, {{ sample.scale }}, {{ sample.machines }}, "
+        "its arguments. {{ sample.input }}, {{ sample.scale }}, {{ sample.executors }}, "
         "{{ sample.partitions }} and {{ sample.iterations }} stand for what the sample run at hand reads",
         default=(),
         keeps_templates=True,
@@ -128,25 +128,36 @@ class ConnectedCluster:
     kind: ClassVar[str] = "existing"
 
     spark_conn_id: str = setting(line, 'the Airflow connection of its master, in deploy mode "client"')
-    machines: OptionalCount = setting(
+    executors: OptionalCount = setting(
         count,
-        "how many it has at least; default: as many as a standalone master counts on. YARN and Kubernetes do "
-        "not tell it: there production gets no more, and a goal that allows more is refused by the decision. "
-        "A task group must know it beforehand, and `cores_per_machine`",
+        "how many executors it can give at least; default: one for each worker of a standalone master. YARN "
+        "and Kubernetes do not tell it: there production gets no more, and a goal that allows more is "
+        "refused by the decision. A task group must know it beforehand, and `executor_cores`",
         default=None,
+        formerly="machines",
     )
-    cores_per_machine: OptionalCount = setting(
-        count, "cores that each offers to an executor; default: what a standalone master tells", default=None
-    )
-    memory_megabytes_per_machine: OptionalCount = setting(
+    executor_cores: OptionalCount = setting(
         count,
-        "heap of an executor that fills a machine; default: what a standalone master tells. YARN and "
+        "cores of an executor; default: those of the smallest worker of a standalone master",
+        default=None,
+        formerly="cores_per_machine",
+    )
+    executor_memory_megabytes: OptionalCount = setting(
+        count,
+        "heap of an executor; default: what the smallest worker of a standalone master offers. YARN and "
         "Kubernetes do not tell it, and add a tenth to it, at least 384 MB",
+        default=None,
+        formerly="memory_megabytes_per_machine",
+    )
+    executors_per_machine: OptionalCount = setting(
+        count,
+        "how many executors a machine holds, where a decision shall tell the number of machines, too; "
+        "default: 1 of a standalone master, else unknown",
         default=None,
     )
     instance_type: str | None = setting(
         line,
-        "name of its machines' type, under which the model is stored; default: `spark_conn_id`",
+        "name of what its executors run on, under which the model is stored; default: `spark_conn_id`",
         default=None,
     )
     web_url: str | None = setting(
@@ -154,7 +165,7 @@ class ConnectedCluster:
         "http address of a standalone master's page; default: port 8080 of its host is tried",
         default=None,
     )
-    price_per_hour: OptionalNumber = setting(price, "dollars for one machine and hour", default=None)
+    price_per_hour: OptionalNumber = setting(price, "dollars for one executor and hour", default=None)
     python: str | None = setting(
         line, "of PySpark's workers; default: what each machine finds by itself", default=None
     )
@@ -251,7 +262,7 @@ class EventLogs:
         default=None,
     )
     most_runs: Count = setting(
-        count, "so many past runs count: of each number of machines and input the newest first", default=50
+        count, "so many past runs count: of each number of executors and input the newest first", default=50
     )
     max_age_days: OptionalNumber = setting(
         optional(positive), "older runs do not count, and their logs are not read", default=90.0

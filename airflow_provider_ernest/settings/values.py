@@ -15,7 +15,7 @@ import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
-from functools import partial
+from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, dataclass_transform
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
@@ -268,6 +268,7 @@ def setting(
     default_factory: Callable[[], Any] | Any = MISSING,
     keeps_templates: bool = False,
     kw_only: bool = True,
+    formerly: str = "",
 ) -> Any:
     """A field of a settings object.
 
@@ -278,11 +279,12 @@ def setting(
         default_factory: makes the default.
         keeps_templates: it may hold templates that only a later task than the one that reads it renders.
         kw_only: it cannot be given by position.
+        formerly: another name by which it may be given, too: that of earlier versions.
     """
     given = {"default": default, "default_factory": default_factory}
     defaults = {name: value for name, value in given.items() if value is not MISSING}
     reader = optional(read) if default is None else read
-    told = {"read": reader, "says": says, "keeps_templates": keeps_templates}
+    told = {"read": reader, "says": says, "keeps_templates": keeps_templates, "formerly": formerly}
     return field(metadata=told, kw_only=kw_only, **defaults)
 
 
@@ -295,8 +297,30 @@ def settings(kind: type[Kind]) -> type[Kind]:
     each_field: Any = fields(made)  # type: ignore[arg-type]
     told = "".join(f"\n        {each.name}: {each.metadata['says']}" for each in each_field)
     raises = "Raises:\n        InvalidParameterError: a value that cannot work."
+    if any(each.metadata["formerly"] for each in each_field):
+        init = made.__init__
+
+        @wraps(init)
+        def by_either_name(self: Any, *args: Any, **given: Any) -> None:
+            init(self, *args, **_by_names_of_today(made, given))
+
+        made.__init__ = by_either_name  # type: ignore[method-assign]
     made.__doc__ = f"{made.__doc__ or ''}\n\n    Attributes:{told}\n\n    {raises}\n"
     return made
+
+
+def _by_names_of_today(kind: Any, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a settings object, of which some were given by a former name."""
+    names = {former: each.name for each in fields(kind) if (former := each.metadata.get("formerly"))}
+    for former, name in names.items():
+        if former in given and name in given:
+            raise InvalidParameterError(
+                former,
+                given[former],
+                f"is the same as {name}, which is given, too",
+                remedy="Give one of them.",
+            )
+    return {names.get(name, name): value for name, value in given.items()}
 
 
 def checked(given: DataclassInstance, *, within: str = "") -> dict[str, Any]:
@@ -364,7 +388,7 @@ def settings_of(
     """
     if isinstance(given, kind):
         given = {one.name: getattr(given, one.name) for one in fields(kind)}
-    values = document(parameter, given)
+    values = _by_names_of_today(kind, document(parameter, given))
     known = fields(kind)
     refuse_unknown(parameter, values, [one.name for one in known])
     needed = [one.name for one in known if one.default is MISSING and one.default_factory is MISSING]

@@ -60,9 +60,14 @@ class Sample:
 
     input: str  # path or path pattern of the sample
     scale: float  # the share of the input, by bytes, that it holds
-    machines: int
+    executors: int
     partitions: int  # files or pieces of the sample
     iterations: int | None = None  # to train with, for iterative jobs
+
+    @property
+    def machines(self) -> int:
+        """The executors, as arguments of DAG files call them that were written for one on each machine."""
+        return self.executors
 
 
 def take_sample(
@@ -98,7 +103,7 @@ def take_sample(
     sample = Sample(
         input=input_path,
         scale=experiment.scale,
-        machines=experiment.machines,
+        executors=experiment.executors,
         partitions=experiment.partitions,
         iterations=experiment.iterations,
     )

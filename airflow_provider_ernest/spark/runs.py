@@ -56,14 +56,14 @@ class RunLimits:
     run_seconds: float | None = None
 
 
-def require_workers(web_url: str, machines: int) -> None:
+def require_workers(web_url: str, executors: int) -> None:
     """Raise a `ClusterLostError` if the cluster has lost machines that a run would wait for in vain."""
     state = read_state(web_url, timeout_seconds=10.0)
     alive = len(state.machines)
-    if alive < machines:
+    if alive < executors:
         lost = f" (lost: {', '.join(state.lost)})" if state.lost else ""
         raise ClusterLostError(
-            f"The run needs {machines} machines, and of the cluster at {web_url} {alive} are alive{lost}.",
+            f"The run needs {executors} machines, and of the cluster at {web_url} {alive} are alive{lost}.",
             remedy="Machines were lost, as by a spot interruption: clear the task that starts the cluster to "
             "have it start anew, or take on-demand machines.",
         )
@@ -82,7 +82,7 @@ class RunWatch:
         self,
         *,
         directory: Path,
-        machines: int,
+        executors: int,
         cores: int,
         web_url: str | None,
         limits: RunLimits,
@@ -93,7 +93,7 @@ class RunWatch:
         self.application_id: str | None = None
         self.ended_because: str | None = None
         self._directory = directory
-        self._machines = machines
+        self._executors = executors
         self._cores = cores
         self._web_url = web_url
         self._limits = limits
@@ -166,16 +166,16 @@ class RunWatch:
         if self._progress.lost is not None:
             return f"it lost {self._progress.lost}; its time would be no measurement"
         if self._granted_at is None:
-            if self._alive is not None and self._alive < self._machines:
+            if self._alive is not None and self._alive < self._executors:
                 return (
-                    f"it waits for {self._machines} machines, and {self._alive} of the cluster are still "
+                    f"it waits for {self._executors} machines, and {self._alive} of the cluster are still "
                     "alive (lost to a spot interruption?)"
                 )
             if watched_seconds > self._limits.wait_seconds:
                 return f"it did not get its {self._cores} cores within {duration(self._limits.wait_seconds)}"
-        elif self._is_short_of_machines and now - self._granted_at > REGISTER_SECONDS:
+        elif self._is_short_of_executors and now - self._granted_at > REGISTER_SECONDS:
             return (
-                f"{self._progress.executors} of its {self._machines} machines registered "
+                f"{self._progress.executors} of its {self._executors} machines registered "
                 f"within {duration(REGISTER_SECONDS)}; see the executors' stderr on the workers (a wrong "
                 "JVM option?)"
             )
@@ -184,8 +184,8 @@ class RunWatch:
         return None
 
     @property
-    def _is_short_of_machines(self) -> bool:
-        return self._progress.is_followed and self._progress.executors < self._machines
+    def _is_short_of_executors(self) -> bool:
+        return self._progress.is_followed and self._progress.executors < self._executors
 
     def _report(self) -> None:
         now = time.monotonic()
@@ -206,6 +206,7 @@ def observe(
     directory: Path,
     *,
     instance_type: str,
+    executors_per_machine: int | None,
     submitted_at: float,
     waited_seconds: float,
     origin: Origin | None = None,
@@ -226,21 +227,22 @@ def observe(
         )
     log = read_run(event_log)
     require_all_kept(log)
-    startup_seconds = registered_at(log, experiment.machines) - submitted_at - waited_seconds
+    startup_seconds = registered_at(log, experiment.executors) - submitted_at - waited_seconds
     observation = Observation(
         index=experiment.index,
-        machines=experiment.machines,
+        executors=experiment.executors,
         scale=sample.scale,
-        seconds=run_seconds(log, experiment.machines),
+        seconds=run_seconds(log, experiment.executors),
         startup_seconds=max(0.0, startup_seconds),
         waited_seconds=waited_seconds,
         instance_type=instance_type,
         iterations=experiment.iterations,
         application_id=log.application_id,
         event_log=str(event_log),
-        hosts=tuple(executor.worker for executor in log.machines),
+        hosts=tuple(executor.worker for executor in log.executors),
         metrics=run_metrics(log),
         origin=origin,
+        executors_per_machine=executors_per_machine,
     )
     return observation, log
 
@@ -255,7 +257,7 @@ def logged_application(directory: Path) -> str | None:
 class TimedRun:
     """How a run that nobody designed went, such as one of production."""
 
-    machines: int
+    executors: int
     seconds: float  # from submission to end
     # the part from the moment that all machines were there, without those that joined during the work, as
     # under dynamic allocation
@@ -272,7 +274,7 @@ class TimedRun:
         return version if _VERSION.fullmatch(version) else None
 
 
-def time_run(log: EventLog, *, submitted_at: float | None, machines: int) -> TimedRun:
+def time_run(log: EventLog, *, submitted_at: float | None, executors: int) -> TimedRun:
     """How long a run took on how many machines.
 
     Without the time of submission (seconds since the epoch) it counts from the driver's start. Replacements
@@ -281,17 +283,17 @@ def time_run(log: EventLog, *, submitted_at: float | None, machines: int) -> Tim
     Raises:
         SampleRunError: the log has no end, or no machine worked.
     """
-    present = len(log.machines)
-    used = min(present, machines) if log.lost else present
+    present = log.most_executors
+    used = min(present, executors) if log.lost else present
     if used < 1:
         raise SampleRunError(f"Application {log.application_id} had no machine that worked.")
-    work_began_at = log.all_there_at(log.machines[:used])
+    work_began_at = log.all_there_at(log.executors[:used])
     # Clean time, and what was worked before the last of them had joined.
     seconds = run_seconds(log, used) + registered_at(log, used) - work_began_at
     began_at = log.started_at if submitted_at is None else submitted_at
     startup_seconds = max(0.0, work_began_at - began_at)
     return TimedRun(
-        machines=used,
+        executors=used,
         seconds=startup_seconds + seconds,
         run_seconds=seconds,
         startup_seconds=startup_seconds,

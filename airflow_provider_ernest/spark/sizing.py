@@ -38,25 +38,25 @@ def refuse_sizes(options: Mapping[str, Any], *, within: str = "") -> None:
 
 
 def sizing_conf(
-    *, machines: int, cores_per_machine: int, machines_wait_seconds: float = 1800.0
+    *, executors: int, executor_cores: int, executors_wait_seconds: float = 1800.0
 ) -> dict[str, str]:
     """Properties for a run on `machines` machines with one executor each.
 
     They serve a standalone master (``spark.cores.max``) and YARN or Kubernetes (``spark.executor.instances``)
-    alike. No task starts before all machines are there (for `machines_wait_seconds`): Spark would begin with
+    alike. No task starts before all machines are there (for `executors_wait_seconds`): Spark would begin with
     the first, and the time would be that of no known machine count. ``spark.locality.wait`` is 0 because a
     small sample lies on one host and Spark's default of 3 s would keep the work there: four machines were
     slower than one.
     """
-    count("machines", machines)
-    count("cores_per_machine", cores_per_machine)
+    count("executors", executors)
+    count("executor_cores", executor_cores)
     return {
-        "spark.cores.max": str(machines * cores_per_machine),
-        "spark.executor.cores": str(cores_per_machine),
-        "spark.executor.instances": str(machines),
+        "spark.cores.max": str(executors * executor_cores),
+        "spark.executor.cores": str(executor_cores),
+        "spark.executor.instances": str(executors),
         "spark.dynamicAllocation.enabled": "false",
         "spark.scheduler.minRegisteredResourcesRatio": "1.0",
-        "spark.scheduler.maxRegisteredResourcesWaitingTime": f"{max(1, round(machines_wait_seconds))}s",
+        "spark.scheduler.maxRegisteredResourcesWaitingTime": f"{max(1, round(executors_wait_seconds))}s",
         "spark.locality.wait": "0s",
     }
 

@@ -224,7 +224,7 @@ LISTED = (Model, DecisionRecord, ProductionRun, ModelMark)
 class PastSize(Document):
     """The size at which most of a model's runs from the history ran."""
 
-    machines: int
+    executors: int
     seconds: float  # median, from submission to end
     runs: int
 
@@ -247,7 +247,7 @@ class CatalogueEntry(Document):
     warnings: int = 0  # how many
     artifact: str | None = None
     artifact_sha256: str | None = None
-    machines: int | None = None  # decided or run on
+    executors: int | None = None  # decided or run on
     seconds: float | None = None
     predicted_seconds: float | None = None
     is_unusual: bool = False
@@ -296,7 +296,7 @@ def entry_of(record: Record) -> CatalogueEntry:
     elif isinstance(record, DecisionRecord):
         said |= {
             "warnings": len(record.decision.warnings),
-            "machines": record.decision.config.machines,
+            "executors": record.decision.config.executors,
             "predicted_seconds": record.decision.predicted_seconds,
             "predicted_cost": record.decision.predicted_run_cost,
             "probability": record.decision.probability,
@@ -311,11 +311,11 @@ def past_size(model: Model) -> PastSize | None:
     past = [run for run in model.observations if run.from_history]
     if not past:
         return None
-    counts = Counter(run.machines for run in past)
+    counts = Counter(run.executors for run in past)
     # Oldest first: the last of the largest is the one used last.
-    machines = max(reversed([run.machines for run in past]), key=lambda each: counts[each])
-    there = [run.startup_seconds + run.seconds for run in past if run.machines == machines]
-    return PastSize(machines=machines, seconds=median(there), runs=len(there))
+    executors = max(reversed([run.executors for run in past]), key=lambda each: counts[each])
+    there = [run.startup_seconds + run.seconds for run in past if run.executors == executors]
+    return PastSize(executors=executors, seconds=median(there), runs=len(there))
 
 
 READERS = 16

@@ -32,6 +32,7 @@ from airflow_provider_ernest.task_group.training import (
     TaskGroupSettings,
     TrainingBranch,
     empty_task,
+    executors_per_machine,
     ids_of,
     json_of,
     planned,
@@ -204,7 +205,7 @@ class ErnestTaskGroup(TaskGroup):
                 self.cluster, self.teardown = branches[0].create.output, branches[0].terminate
             if resize_for_production:
                 resize = resize_task(
-                    clusters[0], stated.options, handle=self.cluster, size=XComArg(choose, key="machines")
+                    clusters[0], stated.options, handle=self.cluster, size=XComArg(choose, key="executors")
                 )
                 choose >> resize >> self.teardown
                 self.cluster = resize.output
@@ -278,7 +279,8 @@ def _history_task(
                 "instance_type": branch.instance_type,
                 # What a log calls them is something else.
                 "is_name": isinstance(branch.cluster, LocalClusterSpec | ConnectedCluster),
-                "cores_per_machine": branch.cores,
+                "executor_cores": branch.cores,
+                "executors_per_machine": executors_per_machine(branch.cluster),
             }
             for branch in branches
         ],
@@ -336,7 +338,7 @@ def _choose_task(
     models = [branch.fit.output for branch in branches]
     handles = [json_of(branch.create.task_id) for branch in branches]
     # Only a stated fallback may go on after a failed training, or what is left of several types.
-    goes_on = not is_one or (goal.fallback_machines is not None and goal.reaction != FAIL)
+    goes_on = not is_one or (goal.fallback_executors is not None and goal.reaction != FAIL)
     return ChooseConfigOperator(
         task_id="choose_config",
         model=models[0] if is_one else models,
@@ -348,7 +350,7 @@ def _choose_task(
         stored_models=json_of(stated.found_by, "models"),
         input_growth=json_of(stated.found_by, "growth"),
         reuse_reasons=json_of(stated.found_by, "reasons"),
-        cores_per_machine={branch.instance_type: branch.cores for branch in branches},
+        executor_cores={branch.instance_type: branch.cores for branch in branches},
         goal=goal,
         job=stated.job,
         store=stated.store,

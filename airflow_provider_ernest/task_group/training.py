@@ -36,6 +36,7 @@ from airflow_provider_ernest.settings import (
 )
 from airflow_provider_ernest.settings.values import count, flag, is_template, require_type, whole_number
 from airflow_provider_ernest.spark.sizing import refuse_sizes
+from airflow_provider_ernest.words import unit
 
 if TYPE_CHECKING:
     from airflow.sdk import BaseOperator
@@ -55,7 +56,7 @@ CHECK_OPTIONS = ("aws_conn_id", "region_name")
 """Options of a cluster on EC2 that its check and its resize have, too."""
 
 MACHINE_SETTINGS = (
-    "memory_megabytes_per_machine",
+    *("memory_megabytes_per_machine", "executor_memory_megabytes"),
     "launch_template",
     "launch_template_version",
     "setup_script",
@@ -67,10 +68,7 @@ MACHINE_SETTINGS = (
 )
 """Fields of the clusters' specifications that may change how long a run takes on one machine."""
 
-KEPT_OF_MACHINE = (
-    *("cores_per_machine", "memory_megabytes_per_machine"),
-    *("price_per_hour", "master_price_per_hour", "market"),
-)
+KEPT_OF_MACHINE = ("price_per_hour", "master_price_per_hour", "market")
 """What a model without sample runs is told of a machine, from the settings or the check of a cluster."""
 
 RETRY_DELAY = timedelta(seconds=15)
@@ -82,11 +80,6 @@ attempt takes them over, or ends them."""
 
 WITHOUT_DESIGN = "none_failed_min_one_success"
 """The trigger rule of tasks that go on where a stored model made those before them needless."""
-
-RUN_NAME = (
-    "{{ task.experiment['machines'] }} machine{{ '' if task.experiment['machines'] == 1 else 's' }}, "
-    "{{ '%.2f' | format(task.experiment['scale'] * 100) }} %"
-)
 
 
 def empty_task(task_id: str, **fields: Any) -> BaseOperator:
@@ -198,8 +191,18 @@ class TrainingBranch:
 
     @property
     def cores(self) -> Any:
-        """Of a machine, or a template of them, which is empty where the check has failed."""
-        return self._stated_or_checked("cores_per_machine")
+        """Of an executor, or a template of them, which is empty where the check has failed."""
+        return self._shape("executor_cores", "cores_per_machine")
+
+    @property
+    def memory_megabytes(self) -> Any:
+        """Of an executor, likewise."""
+        return self._shape("executor_memory_megabytes", "memory_megabytes_per_machine")
+
+    def _shape(self, of_executor: str, of_machine: str) -> Any:
+        """Where Ernest starts the machines, an executor takes what its machine offers."""
+        is_shared = isinstance(self.cluster, ConnectedCluster)
+        return self._stated_or_checked(of_executor if is_shared else of_machine)
 
     def _stated_or_checked(self, name: str) -> Any:
         stated = getattr(self.cluster, name, None)
@@ -213,6 +216,8 @@ class TrainingBranch:
         return {
             "kind": self.cluster.kind,
             "instance_type": self.instance_type,
+            "executor_cores": self.cores,
+            "executor_memory_megabytes": self.memory_megabytes,
             **{name: self._stated_or_checked(name) for name in KEPT_OF_MACHINE},
         }
 
@@ -222,7 +227,7 @@ class TrainingBranch:
         return {
             "instance_type": self.instance_type,
             "spark": spark_release(cluster),
-            "cores_per_machine": cluster.cores_per_machine,
+            "executor_cores": stated_cores(cluster),
             "settings": {
                 f"the cluster's {name}": getattr(cluster, name)
                 for name in MACHINE_SETTINGS
@@ -260,7 +265,7 @@ def training_branch(
     """
     check = check_task(cluster, stated.options)
     past_runs = stated.past_runs(type_name(cluster))
-    design = design_task(stated, cluster, cores=cores_per_machine(cluster, check), past_runs=past_runs)
+    design = design_task(stated, cluster, cores=executor_cores(cluster, check), past_runs=past_runs)
     rule = {"trigger_rule": WITHOUT_DESIGN} if serves_production else {}
     options = {**CREATE_RETRIES, **stated.options}
     beside = teardown or {"task_id": "terminate_cluster"}
@@ -316,9 +321,9 @@ def design_task(
         input=stated.input,
         goal=stated.goal,
         model=stated.model,
-        cores_per_machine=cores,
+        executor_cores=cores,
         iterations=stated.job.sample_iterations,
-        available_machines=certain_machines(cluster),
+        available_executors=certain_executors(cluster),
         billed_machines=billed_machines(cluster, stated.parallel_runs),
         history=past_runs,
     )
@@ -354,7 +359,8 @@ def _rounds(
     past_runs: str | None,
 ) -> _Rounds:
     """Build the sample runs, and what chooses those of further rounds."""
-    rounds = _Rounds([_sample_runs(stated, "sample_run", design.output, create.output)], [])
+    name = run_name(cluster)
+    rounds = _Rounds([_sample_runs(stated, "sample_run", design.output, create.output, name)], [])
     for number in range(2, 1 + count("rounds", stated.bounds.rounds)):
         choice = NextRunsOperator(
             task_id=f"next_runs_{number}",
@@ -375,11 +381,13 @@ def _rounds(
         )
         rounds.runs[-1] >> choice
         rounds.choices.append(choice)
-        rounds.runs.append(_sample_runs(stated, f"sample_run_{number}", choice.output, create.output))
+        rounds.runs.append(_sample_runs(stated, f"sample_run_{number}", choice.output, create.output, name))
     return rounds
 
 
-def _sample_runs(stated: TaskGroupSettings, task_id: str, experiments: XComArg, cluster: XComArg) -> Any:
+def _sample_runs(
+    stated: TaskGroupSettings, task_id: str, experiments: XComArg, cluster: XComArg, name: str
+) -> Any:
     return SampleRunOperator.partial(
         task_id=task_id,
         job=stated.job,
@@ -393,7 +401,7 @@ def _sample_runs(stated: TaskGroupSettings, task_id: str, experiments: XComArg, 
         retries=stated.run_retries,
         retry_delay=RETRY_DELAY,
         max_active_tis_per_dagrun=stated.parallel_runs,
-        map_index_template=RUN_NAME,
+        map_index_template=name,
     ).expand(experiment=experiments)
 
 
@@ -550,24 +558,44 @@ def spark_release(cluster: ClusterSpec) -> str | None:
     return cluster.release_label if isinstance(cluster, EmrJobFlow) else None
 
 
-def cores_per_machine(cluster: ClusterSpec, check: BaseOperator | None) -> Any:
-    """The cores of each machine, or the XCom that they are read from; an error if nothing tells them."""
-    if cluster.cores_per_machine is not None:
-        return cluster.cores_per_machine
+def stated_cores(cluster: ClusterSpec) -> int | None:
+    """The cores of an executor, where the cluster's settings state them."""
+    return cluster.executor_cores if isinstance(cluster, ConnectedCluster) else cluster.cores_per_machine
+
+
+def executor_cores(cluster: ClusterSpec, check: BaseOperator | None) -> Any:
+    """The cores of an executor, or the XCom that they are read from; an error if nothing tells them."""
+    if stated_cores(cluster) is not None:
+        return stated_cores(cluster)
     if check is None:
         raise InvalidParameterError(
-            "cores_per_machine",
+            "executor_cores",
             None,
             f"must be stated of {type(cluster).__name__}, since runs are designed before the cluster starts",
         )
     return XComArg(check, key="cores_per_machine")
 
 
+def executors_per_machine(cluster: ClusterSpec) -> int | None:
+    """How many a machine holds: one where Ernest starts it; None where a shared cluster places them."""
+    return cluster.executors_per_machine if isinstance(cluster, ConnectedCluster) else 1
+
+
+def run_name(cluster: ClusterSpec) -> str:
+    """A template of what a sample run is called in Airflow's grid."""
+    counted = unit(executors_per_machine(cluster))
+    return (
+        f"{{{{ task.experiment['executors'] }}}} {counted}"
+        "{{ '' if task.experiment['executors'] == 1 else 's' }}, "
+        "{{ '%.2f' | format(task.experiment['scale'] * 100) }} %"
+    )
+
+
 def planned(cluster: ClusterSpec) -> PlannedCluster:
     """What is known of a cluster beforehand."""
     return PlannedCluster(
         instance_type=type_name(cluster),
-        machines=certain_machines(cluster),
+        executors=certain_executors(cluster),
         # AWS tells the prices of EC2's machines; those of EMR include its own share.
         has_price=isinstance(cluster, EC2ClusterSpec) or getattr(cluster, "price_per_hour", None) is not None,
         is_emr=isinstance(cluster, EmrJobFlow),
@@ -575,16 +603,20 @@ def planned(cluster: ClusterSpec) -> PlannedCluster:
     )
 
 
-def certain_machines(cluster: ClusterSpec) -> int:
-    """The fewest machines with which the cluster starts; an error if only the running DAG will know."""
-    machines = cluster.smallest_machines if isinstance(cluster, EC2ClusterSpec) else cluster.machines
-    if machines is None or is_template(machines):
+def certain_executors(cluster: ClusterSpec) -> int:
+    """The fewest executors that the cluster gives; an error if only the running DAG will know."""
+    if isinstance(cluster, ConnectedCluster):
+        name, executors = "executors", cluster.executors
+    else:
+        name = "machines"
+        executors = cluster.smallest_machines if isinstance(cluster, EC2ClusterSpec) else cluster.machines
+    if executors is None or is_template(executors):
         raise InvalidParameterError(
-            "machines",
-            machines,
+            name,
+            executors,
             f"must be known of {type(cluster).__name__}, since runs are designed before the cluster starts",
         )
-    return count("machines", machines)
+    return count(name, executors)
 
 
 def billed_machines(cluster: ClusterSpec, parallel_runs: int) -> float | None:

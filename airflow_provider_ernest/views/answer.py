@@ -33,7 +33,7 @@ from airflow_provider_ernest.words import (
     dollars,
     duration,
     duration_range,
-    machines,
+    executors,
     percentage,
     probability,
 )
@@ -116,18 +116,20 @@ def opinion_by_replay(
     time is changed by the same factor as the model's.
     """
     replayed = _near(replays, each, choice.goal.scale, iterations)
-    seconds = _replayed_seconds(replayed, each.machines) if replayed and not each.composition else None
+    seconds = _replayed_seconds(replayed, each.executors) if replayed and not each.composition else None
     if replayed is None or seconds is None:
         return None
     asked = next((offer.model for offer in choice.offers if offer.type_name == each.instance_type), model)
     scales = [choice.goal.scale, replayed.scale]
-    here, there = predict_seconds(asked, machines=each.machines, scale=scales, iterations=iterations).tolist()
+    here, there = predict_seconds(
+        asked, executors=each.executors, scale=scales, iterations=iterations
+    ).tolist()
     seconds *= here / there if there > 0 else 1.0
     low, high = each.nearly_certain_seconds or (each.seconds, each.seconds)
     deadline = latest_seconds(choice)
     breaks = deadline is not None and seconds > deadline >= each.seconds
     agrees = low <= seconds <= high
-    words = f"Replay of a run gives {duration(seconds)} on {machines(each.machines)}"
+    words = f"Replay of a run gives {duration(seconds)} on {executors(each.executors)}"
     test = "A sample run on about as many machines would tell which is right."
     if breaks:
         words += (
@@ -155,16 +157,16 @@ def _near(
     return min(near, key=lambda replay: abs(replay.scale - scale), default=None)
 
 
-def _replayed_seconds(replayed: Replay, machines: int) -> float | None:
+def _replayed_seconds(replayed: Replay, executors: int) -> float | None:
     """Interpolated evenly by ratio between the replayed sizes; None outside of them."""
-    sound = {size.machines: size.replayed_seconds for size in replayed.sizes if size.replayed_seconds > 0}
-    fewer = max((each for each in sound if each <= machines), default=None)
-    more = min((each for each in sound if each >= machines), default=None)
+    sound = {size.executors: size.replayed_seconds for size in replayed.sizes if size.replayed_seconds > 0}
+    fewer = max((each for each in sound if each <= executors), default=None)
+    more = min((each for each in sound if each >= executors), default=None)
     if fewer is None or more is None:
         return None
     if fewer == more:
         return sound[fewer]
-    share = math.log(machines / fewer) / math.log(more / fewer)
+    share = math.log(executors / fewer) / math.log(more / fewer)
     return sound[fewer] * math.pow(sound[more] / sound[fewer], share)
 
 
@@ -237,7 +239,7 @@ class AnswerRow:
     """
 
     roles: tuple[str, ...]
-    machines: int
+    executors: int
     instance_type: str
     seconds: float
     likely_seconds: tuple[float, float] | None
@@ -330,7 +332,7 @@ def _headline(asked: Asked) -> str:
         return str(asked.error) if asked.error else "Nothing can be predicted."
     paid = f" for {dollars(shown.cost)}" if asked.is_priced else ""
     parts = shown.composition or (shown,)
-    of_types = " + ".join(machines(part.machines, part.instance_type) for part in parts)
+    of_types = " + ".join(executors(part.executors, part.instance_type) for part in parts)
     said = f"{of_types}: {duration(shown.seconds)}{paid}"
     chance = f"{probability(shown.probability or 0.0)} chance"
     if asked.error:
@@ -343,13 +345,14 @@ def _headline(asked: Asked) -> str:
 def _tiles(shown: Alternative, asked: Asked) -> Iterator[Tile]:
     standing, goal, likely = asked.standing, asked.choice.goal, shown.likely_seconds
     last = standing.last_run
-    mixed = " + ".join(f"{part.machines} {part.instance_type}" for part in shown.composition)
+    mixed = " + ".join(f"{part.executors} {part.instance_type}" for part in shown.composition)
     yield Tile(
-        name="machines",
+        name="executors",
         label="Nearest" if asked.error else "Machines" if asked.decision else "Fastest",
-        value=mixed or machines(shown.machines),
+        value=mixed or executors(shown.executors),
         notes=_notes(
-            f"of {shown.instance_type}", f"last run: {count(last.machines)}" if last and last.machines else ""
+            f"of {shown.instance_type}",
+            f"last run: {count(last.executors)}" if last and last.executors else "",
         ),
         tone=BAD if asked.error else PLAIN,
     )
@@ -439,10 +442,10 @@ def _out_of_reach(asked: Asked, error: ErnestError) -> str:
     goal, deadline, budget = asked.choice.goal, nearest.earliest_deadline, nearest.least_budget
     instead = []
     if goal.deadline_seconds is not None and deadline is not None:
-        size = machines(deadline.machines, deadline.instance_type)
+        size = executors(deadline.executors, deadline.instance_type)
         instead.append(f"a deadline of {duration(deadline.limit)} ({size})")
     if goal.budget_dollars is not None and budget is not None:
-        size = machines(budget.machines, budget.instance_type)
+        size = executors(budget.executors, budget.instance_type)
         instead.append(f"a budget of {dollars(budget.limit)} ({size})")
     met = f" Possible: {' or '.join(instead)}." if instead else ""
     return (
@@ -488,11 +491,11 @@ def _checks(asked: Asked, opinion: ReplayOpinion | None) -> Iterator[Check]:
 
 
 def _tried(model: Model) -> str:
-    counts = [run.machines for run in model.observations]
+    counts = [run.executors for run in model.observations]
     if not counts:
         return "No machines"
     low, high = min(counts), max(counts)
-    return machines(low) if low == high else f"{count(low)} to {machines(high)}"
+    return executors(low) if low == high else f"{count(low)} to {executors(high)}"
 
 
 def _compared(asked: Asked, shown: Alternative) -> list[tuple[str, Alternative | None]]:
@@ -517,12 +520,12 @@ def _rows(asked: Asked) -> Iterator[AnswerRow]:
     found: dict[object, tuple[Alternative, list[str]]] = {}
     for role, each in _compared(asked, asked.shown) if asked.shown else ():
         if each is not None:
-            key = each.instance_type, each.machines, each.composition
+            key = each.instance_type, each.executors, each.composition
             found.setdefault(key, (each, []))[1].append(role)
     for each, roles in found.values():
         yield AnswerRow(
             roles=tuple(roles),
-            machines=each.machines,
+            executors=each.executors,
             instance_type=each.instance_type,
             seconds=each.seconds,
             likely_seconds=each.likely_seconds,
@@ -532,10 +535,10 @@ def _rows(asked: Asked) -> Iterator[AnswerRow]:
             extrapolates=each.extrapolates,
         )
     last = asked.standing.last_run
-    if last and last.machines and last.seconds is not None:
+    if last and last.executors and last.seconds is not None:
         yield AnswerRow(
             roles=("Last run",),
-            machines=last.machines,
+            executors=last.executors,
             instance_type=last.instance_type,
             seconds=last.seconds,
             likely_seconds=None,

@@ -93,7 +93,7 @@ def cost_of(run: Observation, price_per_hour: float | None) -> float | None:
         return 0.0
     if price_per_hour is None:
         return None
-    return run.machines * price_per_hour * (run.seconds + run.startup_seconds) / 3600.0
+    return run.executors * price_per_hour * (run.seconds + run.startup_seconds) / 3600.0
 
 
 def modelled_runs(
@@ -105,11 +105,11 @@ def modelled_runs(
     """
     may_read = cache(readable)
     # By all that is known of a run, for runs of several designs may share an index.
-    folds = {(fold.index, fold.machines, fold.scale, fold.seconds): fold for fold in model.validation.folds}
+    folds = {(fold.index, fold.executors, fold.scale, fold.seconds): fold for fold in model.validation.folds}
     samples = len(model.observations) - len(model.learned_from)
     modelled = []
     for place, run in enumerate(model.observations):
-        fold = folds.get((run.index, run.machines, run.scale, run.seconds))
+        fold = folds.get((run.index, run.executors, run.scale, run.seconds))
         shown = replace(run, metrics=None)
         if run.origin is not None and not may_read(run.origin.dag_id):
             shown = replace(shown, origin=None, application_id=None, event_log=None, hosts=())
@@ -170,7 +170,7 @@ def shown_design(
 
 
 def _difference(planned: Experiment, run: Observation) -> float:
-    return abs(run.scale / planned.scale - 1.0) + abs(run.machines / planned.machines - 1.0)
+    return abs(run.scale / planned.scale - 1.0) + abs(run.executors / planned.executors - 1.0)
 
 
 def decisions_of(

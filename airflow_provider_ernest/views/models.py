@@ -48,7 +48,7 @@ class ModelRow:
     Attributes:
         dag_id: null where the command line made the model.
         state: "fresh", "stale" or "drifting" (its predictions have missed too often).
-        machines: of the newest decision, else of the last run.
+        executors: of the newest decision, else of the last run.
         machines_type: theirs, where it is another than that of the model, or a mix.
         predicted_seconds: of the last run; of the newest decision where there was none.
         error_percent: of the last run: positive where the prediction was too high.
@@ -73,8 +73,8 @@ class ModelRow:
     max_error_percent: float | None
     state: str
     badges: tuple[Badge, ...]
-    machines: int | None
-    machines_type: str | None
+    executors: int | None
+    executors_type: str | None
     is_fallback: bool
     seconds: float | None
     predicted_seconds: float | None
@@ -130,7 +130,7 @@ def _kept_share(row: ModelRow) -> tuple[float, int] | None:
 
 SORTS: dict[str, Callable[[ModelRow], Any]] = {
     "job": lambda row: row.job.casefold(),
-    "machines": attrgetter("machines"),
+    "executors": attrgetter("executors"),
     "seconds": attrgetter("seconds"),
     "cost": attrgetter("cost"),
     "month": attrgetter("dollars_per_month"),
@@ -255,8 +255,8 @@ def _run_and_size(
     if run and run.predicted_seconds is not None and run.seconds:
         error = 100.0 * (run.predicted_seconds - run.seconds) / run.seconds
     return {
-        "machines": size.machines if size else None,
-        "machines_type": size.instance_type if size and size.instance_type != model.instance_type else None,
+        "executors": size.executors if size else None,
+        "executors_type": size.instance_type if size and size.instance_type != model.instance_type else None,
         "is_fallback": decision is not None and decision.is_fallback,
         "seconds": run.seconds if run else None,
         "predicted_seconds": newest.predicted_seconds if newest else None,

@@ -35,7 +35,7 @@ class ShownDecision(Decision):
         reuse: why the model was an earlier run's; empty where it was not.
     """
 
-    machines: int
+    executors: int
     instance_type: str
     fallback: str | None
     decision_id: str | None
@@ -58,7 +58,7 @@ def shown_decision(decision: Decision, record: DecisionRecord | None = None) -> 
     }
     return ShownDecision(
         **told,
-        machines=decision.config.machines,
+        executors=decision.config.executors,
         instance_type=decision.config.instance_type,
         fallback=fallback,
         decision_id=record.id if record else None,
@@ -166,7 +166,7 @@ class Outcome:
     production_id: str
     recorded_at: str
     instance_type: str
-    machines: int
+    executors: int
     scale: float
     predicted_seconds: float | None
     likely_seconds: tuple[float, float] | None
@@ -248,7 +248,7 @@ def baseline_of(of_job: Iterable[CatalogueEntry]) -> Baseline | None:
             if each.instance_type == entry.instance_type and each.price_per_hour is not None
         ]
         if entry.past is not None and prices:
-            cost = entry.past.machines * entry.past.seconds / HOUR_SECONDS * prices[0]
+            cost = entry.past.executors * entry.past.seconds / HOUR_SECONDS * prices[0]
             return Baseline(cost=cost, runs=entry.past.runs, is_of_logs=True)
     return None
 

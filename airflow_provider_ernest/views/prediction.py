@@ -91,7 +91,7 @@ class CurvePoint:
         extrapolates: why the observations do not support it, empty where they do.
     """
 
-    machines: int
+    executors: int
     seconds: float
     likely_seconds: tuple[float, float]
     nearly_certain_seconds: tuple[float, float]
@@ -147,8 +147,8 @@ def _raise_what_hinders(choice: Choice, model: Model) -> None:
 def _curve(choice: Choice, model: Model, iterations: int | None) -> tuple[CurvePoint, ...]:
     """The configurations of the model's type, with the parts of their times."""
     alternatives = [each for each in choice.alternatives if each.instance_type == model.instance_type]
-    counts = [each.machines for each in alternatives]
-    forecast = ModelForecast(model, machines=counts, scale=choice.goal.scale, iterations=iterations)
+    counts = [each.executors for each in alternatives]
+    forecast = ModelForecast(model, executors=counts, scale=choice.goal.scale, iterations=iterations)
     parts = forecast.contributions()
     if not all(math.isfinite(part) for of_terms in parts for part in of_terms.values()):
         raise _beyond_all_bounds(model)
@@ -166,7 +166,7 @@ def _curve(choice: Choice, model: Model, iterations: int | None) -> tuple[CurveP
 
 
 def _offer(model: Model, price_per_hour: float, request: PredictionRequest) -> Offer:
-    return Offer(model=model, machines=request.counts(), billing=request.billing_at(price_per_hour))
+    return Offer(model=model, executors=request.counts(), billing=request.billing_at(price_per_hour))
 
 
 def _comparable(other: OtherType, model: Model, request: PredictionRequest) -> Offer:
@@ -199,7 +199,7 @@ class SecondOpinion:
     """
 
     alpha: float
-    machines: int | None
+    executors: int | None
     seconds: float | None
 
 
@@ -211,13 +211,13 @@ def second_opinion(
         return None
     # It knows the model's own type only.
     is_own = decision and not decision.composition and decision.config.instance_type == model.instance_type
-    machines, seconds = decision.config.machines if decision and is_own else None, None
+    executors, seconds = decision.config.executors if decision and is_own else None, None
     try:
         other = ExtendedAmdahl(degree=model.amdahl.degree, state=model.amdahl)
-        if machines is not None and iterations in (None, model.trained_iterations):
-            (predicted,) = other.predict(x=scale, processors=machines).tolist()
+        if executors is not None and iterations in (None, model.trained_iterations):
+            (predicted,) = other.predict(x=scale, processors=executors).tolist()
             seconds = predicted + model.startup_seconds
-        return SecondOpinion(alpha=other.alpha, machines=machines, seconds=seconds)
+        return SecondOpinion(alpha=other.alpha, executors=executors, seconds=seconds)
     except (ErnestError, ArithmeticError, ValueError):
         return None
 
@@ -302,7 +302,7 @@ def prediction(
 def prediction_alone(
     model: Model,
     *,
-    machines: Sequence[int],
+    executors: Sequence[int],
     scale: float = 1.0,
     iterations: int | None = None,
     billing: Billing | None = None,
@@ -312,7 +312,7 @@ def prediction_alone(
 
     Args:
         model: the model.
-        machines: numbers of machines, at least one.
+        executors: numbers of machines, at least one.
         scale: the production input relative to the one that was sampled.
         iterations: of the production run, for iterative jobs; see `prediction.predict_seconds`.
         billing: None for neither costs nor choice.
@@ -328,8 +328,8 @@ def prediction_alone(
             "is missing",
             remedy="A choice needs the dollars for one machine and hour.",
         )
-    offer = Offer(model=model, machines=machines, billing=billing or Billing(price_per_hour=ANY_PRICE))
-    asked = goal or SizingGoal(objective=CHEAPEST, allowed_machines=offer.counts)
+    offer = Offer(model=model, executors=executors, billing=billing or Billing(price_per_hour=ANY_PRICE))
+    asked = goal or SizingGoal(objective=CHEAPEST, allowed_executors=offer.counts)
     choice = decide(replace(asked, scale=scale), Offered(offers=(offer,)), iterations=iterations)
     _raise_what_hinders(choice, model)
     return _predicted(

@@ -13,9 +13,9 @@ from airflow_provider_ernest.settings.billing import BESIDE_THE_PRICE
 from airflow_provider_ernest.settings.goal import CHEAPEST, CONFIDENCE, OBJECTIVES, check_confidence
 from airflow_provider_ernest.settings.values import checked, count, one_of, positive, setting, settings
 from airflow_provider_ernest.words import count as whole
-from airflow_provider_ernest.words import machines
+from airflow_provider_ernest.words import executors
 
-MOST_MACHINES = 1_000_000
+MOST_EXECUTORS = 1_000_000
 WIDEST_SPAN = 1_000
 MOST_RUNS = 1_000_000_000
 """Number of runs that may share the training."""
@@ -70,8 +70,8 @@ class PredictionRequest:
     billing: Billing = setting(
         _billing, "what is billed besides, for machines of any type", default_factory=Billing
     )
-    min_machines: int = setting(count, "the fewest machines", default=1)
-    max_machines: int = setting(
+    min_executors: int = setting(count, "the fewest machines", default=1)
+    max_executors: int = setting(
         count, f"the most, at most {whole(WIDEST_SPAN)} numbers of machines in all", default=16
     )
 
@@ -92,7 +92,7 @@ class PredictionRequest:
             confidence=self.confidence,
             objective=self.objective if self.has_goal else CHEAPEST,
             scale=self.scale,
-            allowed_machines=self.counts(),
+            allowed_executors=self.counts(),
         )
 
     def billing_at(self, price_per_hour: float) -> Billing:
@@ -106,25 +106,25 @@ class PredictionRequest:
 
         A run changes as much from 12 to 16 machines as from 120 to 160. Raises InvalidParameterError.
         """
-        least, most = self.min_machines, self.max_machines
-        if most > MOST_MACHINES:
+        least, most = self.min_executors, self.max_executors
+        if most > MOST_EXECUTORS:
             raise InvalidParameterError(
-                "max_machines",
+                "max_executors",
                 most,
                 "is no size of a cluster",
-                remedy=f"Ask for {whole(MOST_MACHINES)} at most.",
+                remedy=f"Ask for {whole(MOST_EXECUTORS)} at most.",
             )
         if most < least:
             raise InvalidParameterError(
-                "max_machines", most, f"is less than min_machines={least}", remedy="Exchange the two."
+                "max_executors", most, f"is less than min_executors={least}", remedy="Exchange the two."
             )
         span = most - least
         if span >= WIDEST_SPAN:
             raise InvalidParameterError(
-                "max_machines",
+                "max_executors",
                 most,
-                f"is {whole(span + 1)} numbers of machines with min_machines={least}",
-                remedy=f"Ask for at most {whole(WIDEST_SPAN)}, up to {machines(least + WIDEST_SPAN - 1)}.",
+                f"is {whole(span + 1)} numbers of machines with min_executors={least}",
+                remedy=f"Ask for at most {whole(WIDEST_SPAN)}, up to {executors(least + WIDEST_SPAN - 1)}.",
             )
         if span < MOST_COMPUTED:
             return list(range(least, most + 1))
@@ -137,10 +137,10 @@ def in_bounds(value: float | None) -> float | None:
     return value if value is not None and 1 / LARGEST <= value <= LARGEST else None
 
 
-def machines_in_bounds(least: int, most: int) -> tuple[int, int]:
+def executors_in_bounds(least: int, most: int) -> tuple[int, int]:
     """The fewest and the most machines, as close to these as can be asked for."""
-    least = min(max(1, least), MOST_MACHINES)
-    return least, min(max(least, most), least + WIDEST_SPAN - 1, MOST_MACHINES)
+    least = min(max(1, least), MOST_EXECUTORS)
+    return least, min(max(least, most), least + WIDEST_SPAN - 1, MOST_EXECUTORS)
 
 
 def request_of(
@@ -155,9 +155,9 @@ def request_of(
     Values that a page cannot ask are left out or brought into bounds.
     """
     trained = model.observations if model else ()
-    least, most = machines_in_bounds(
-        newest.min_machines if newest else 1,
-        newest.max_machines if newest else 2 * max((run.machines for run in trained), default=1),
+    least, most = executors_in_bounds(
+        newest.min_executors if newest else 1,
+        newest.max_executors if newest else 2 * max((run.executors for run in trained), default=1),
     )
     iterations = newest.iterations if newest else model.trained_iterations if model else None
     return PredictionRequest(
@@ -166,8 +166,8 @@ def request_of(
         **(_goal(newest) if newest else {}),
         price_per_hour=in_bounds(price),
         billing=_billed((newest.decision.billing if newest else None) or Billing(), training_dollars),
-        min_machines=least,
-        max_machines=most,
+        min_executors=least,
+        max_executors=most,
     )
 
 

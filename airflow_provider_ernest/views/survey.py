@@ -18,7 +18,7 @@ from airflow_provider_ernest.words import (
     dollars,
     duration,
     duration_range,
-    machines,
+    executors,
     number,
     shortened,
     signed_percentage,
@@ -76,9 +76,9 @@ def totals_of(survey: Survey) -> Totals:
 
 def _a_run(job: SurveyedJob, *, is_money: bool) -> float | None:
     """What a run takes today."""
-    if job.machines is None or job.seconds is None or (is_money and job.price_per_hour is None):
+    if job.executors is None or job.seconds is None or (is_money and job.price_per_hour is None):
         return None
-    hours = job.machines * job.seconds / HOUR_SECONDS
+    hours = job.executors * job.seconds / HOUR_SECONDS
     return hours * job.price_per_hour if is_money and job.price_per_hour is not None else hours
 
 
@@ -92,7 +92,7 @@ def _saved_a_run(job: SurveyedJob, *, is_money: bool) -> tuple[float, Interval] 
 
 def monthly(job: SurveyedJob, *, is_money: bool) -> float | None:
     """What a job takes in a month."""
-    return job.dollars_per_month if is_money else job.machine_hours_per_month
+    return job.dollars_per_month if is_money else job.executor_hours_per_month
 
 
 def saved(job: SurveyedJob, *, is_money: bool) -> tuple[float, Interval] | None:
@@ -100,7 +100,7 @@ def saved(job: SurveyedJob, *, is_money: bool) -> tuple[float, Interval] | None:
     amount, likely = (
         (job.saved_per_month, job.likely_saved_per_month)
         if is_money
-        else (job.saved_machine_hours_per_month, job.likely_saved_machine_hours_per_month)
+        else (job.saved_executor_hours_per_month, job.likely_saved_executor_hours_per_month)
     )
     return None if amount is None or likely is None else (amount, likely)
 
@@ -160,7 +160,7 @@ def _of_other_sizes(survey: Survey, totals: Totals) -> Iterator[str]:
     if totals.unknown:
         in_a_month = " in a month" if totals.is_monthly else ""
         yield f"Of {counted(totals.unknown, 'job')} it is not known what could be saved{in_a_month}."
-    if alike := [job.job for job in survey.jobs if len({use.machines for use in job.used}) == 1]:
+    if alike := [job.job for job in survey.jobs if len({use.executors for use in job.used}) == 1]:
         always = f"always ran on one size{'' if len(alike) == 1 else ' each'}"
         yield f"{_named(alike)} {always}: other sizes are estimated by replay alone."
 
@@ -190,12 +190,12 @@ def rows_of(survey: Survey) -> list[dict[str, str]]:
         row = {
             "job": job.job,
             "runs": count(job.runs),
-            "machines": count(job.machines),
+            "executors": count(job.executors),
             "time": duration(job.seconds),
             "$ a month" if is_money else "hours a month": (dollars if is_money else number)(
                 monthly(job, is_money=is_money)
             ),
-            "better": count(proposed.machines) if proposed else "as today" if job.proposed else UNKNOWN,
+            "better": count(proposed.executors) if proposed else "as today" if job.proposed else UNKNOWN,
             "then": duration(proposed.seconds) if proposed else "",
             "saves": saving,
             f"{LIKELY} of it": likely,
@@ -207,7 +207,7 @@ def rows_of(survey: Survey) -> list[dict[str, str]]:
 
 def is_change(job: SurveyedJob) -> bool:
     """Whether another size than today's is proposed."""
-    return job.proposed is not None and job.proposed.machines != job.machines
+    return job.proposed is not None and job.proposed.executors != job.executors
 
 
 def _saving(job: SurveyedJob, *, is_money: bool) -> tuple[str, str, str]:
@@ -230,7 +230,7 @@ def facts_of(job: SurveyedJob) -> dict[str, str]:
         "runs": f"{count(job.runs)}{failed}{rate}",
         "sizes used": ", ".join(_used(job)),
         "median time today": duration(job.seconds),
-        "machine-hours a month": number(job.machine_hours_per_month),
+        "machine-hours a month": number(job.executor_hours_per_month),
         "dollars a month": UNKNOWN
         if job.dollars_per_month is None
         else f"{dollars(job.dollars_per_month)}, at {dollars(job.price_per_hour)} for a machine and hour",
@@ -253,7 +253,7 @@ def _input(job: SurveyedJob) -> str:
 def _used(job: SurveyedJob) -> Iterator[str]:
     for use in job.used[:MOST_USED]:
         kind = f" of {use.instance_type}" if use.instance_type else ""
-        yield f"{machines(use.machines)}{kind} ({counted(use.runs, 'run')}, {duration(use.seconds)} clean)"
+        yield f"{executors(use.executors)}{kind} ({counted(use.runs, 'run')}, {duration(use.seconds)} clean)"
     if len(job.used) > MOST_USED:
         yield f"{count(len(job.used) - MOST_USED)} more"
 
@@ -277,12 +277,13 @@ def proposal(job: SurveyedJob, *, is_money: bool) -> str:
     if proposed is None or share is None:
         return "No size is proposed."
     if not is_change(job):
-        return f"Keep {machines(job.machines)}: nothing cheaper is known to keep to the goal."
+        return f"Keep {executors(job.executors)}: nothing cheaper is known to keep to the goal."
     value, likely, unit = _saving(job, is_money=is_money)
     how = "which keeps to the goal and costs more: it saves" if share < 0 else "which saves"
     return (
-        f"{machines(proposed.machines)} instead of {count(job.machines)}: {duration(proposed.seconds)} a run "
-        f"({LIKELY}: {duration_range(proposed.likely_seconds)}), {how} {value}{unit} ({LIKELY}: {likely})."
+        f"{executors(proposed.executors)} instead of {count(job.executors)}: {duration(proposed.seconds)} a "
+        f"run ({LIKELY}: {duration_range(proposed.likely_seconds)}), {how} {value}{unit} "
+        f"({LIKELY}: {likely})."
     )
 
 
@@ -306,7 +307,7 @@ class ShownJob(SurveyedJob):
     """
 
     monthly: float | None
-    proposed_machines: int | None
+    proposed_executors: int | None
     is_as_today: bool
     saved: float | None
     likely_saved: Interval | None
@@ -367,7 +368,7 @@ def _shown(job: SurveyedJob, *, is_money: bool) -> ShownJob:
     return ShownJob(
         **told,
         monthly=monthly(job, is_money=is_money),
-        proposed_machines=proposed.machines if proposed and is_other else None,
+        proposed_executors=proposed.executors if proposed and is_other else None,
         is_as_today=proposed is not None and not is_other,
         saved=saving[0] if saving else None,
         likely_saved=saving[1] if saving else None,

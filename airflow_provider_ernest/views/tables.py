@@ -16,13 +16,14 @@ from airflow_provider_ernest.words import (
     dollars,
     duration,
     duration_range,
+    executors,
     input_share,
-    machines,
     number,
     percentage,
     probability,
     signed_percentage,
     tenths,
+    unit,
 )
 
 if TYPE_CHECKING:
@@ -60,9 +61,9 @@ def decision_table(decision: Decision) -> list[str]:
         asked=decision.confidence,
     )
     if decision.predicted_seconds is None:
-        return [*lines, f"fallback: {_machines(decision)}, without a prediction"]
+        return [*lines, f"fallback: {_executors(decision)}, without a prediction"]
     lines.append(
-        f"{_machines(decision)}: {duration(decision.predicted_seconds)} for "
+        f"{_executors(decision)}: {duration(decision.predicted_seconds)} for "
         f"{dollars(decision.predicted_cost or 0.0)}; leave-one-out error of the model "
         f"{percentage(decision.error_percent)} (median), {percentage(decision.max_error_percent)} (largest)"
     )
@@ -109,7 +110,7 @@ def _table_of(
     ]
     for each in shown:
         line = f"{each.instance_type:{width}}  " if width else ""
-        line += f"{each.machines:8d}  {tenths(each.seconds):>9s}  {_range(each.likely_seconds):>21s}  "
+        line += f"{each.executors:8d}  {tenths(each.seconds):>9s}  {_range(each.likely_seconds):>21s}  "
         line += f"{dollars(each.cost):>9s}  " + (
             f"{probability(each.probability, asked):>11s}  " if certain else ""
         )
@@ -141,10 +142,11 @@ def _certainty(decision: Decision) -> list[str]:
     """What is billed besides the machines, and how surely the goal is kept."""
     lines = []
     parts = decision.cost_parts
-    if parts is not None and parts.total > parts.machines:
+    if parts is not None and parts.total > parts.executors:
         others = ((parts.master, "master"), (parts.volumes, "volumes"), (parts.training, "training"))
         told = [f"{dollars(part)} {name}" for part, name in others if part > 0]
-        lines.append(f"of which {', '.join([f'{dollars(parts.machines)} machines', *told])}")
+        counted_in = f"{unit(decision.config.executors_per_machine)}s"
+        lines.append(f"of which {', '.join([f'{dollars(parts.executors)} {counted_in}', *told])}")
     if decision.probability is not None and decision.confidence is not None:
         lines.append(
             f"{probability(decision.probability, decision.confidence)} chance to meet the goal (asked: "
@@ -159,11 +161,11 @@ def _certainty(decision: Decision) -> list[str]:
     return lines
 
 
-def _machines(decision: Decision) -> str:
+def _executors(decision: Decision) -> str:
     """What was chosen, in words; the type is named if there were several to choose from."""
     if decision.composition:
-        return " + ".join(f"{part.machines} {part.instance_type}" for part in decision.composition)
-    chosen = machines(decision.config.machines)
+        return " + ".join(f"{part.executors} {part.instance_type}" for part in decision.composition)
+    chosen = executors(decision.config.executors)
     if len({each.instance_type for each in decision.alternatives}) > 1:
         return f"{chosen} of {decision.config.instance_type}"
     return chosen
@@ -215,7 +217,7 @@ def design_table(design: Design) -> list[str]:
         "run  machines    scale  partitions  weight    cost",
     ]
     lines += [
-        f"{run.index:3d}  {run.machines:8d}  {input_share(run.scale):>7s}  {run.partitions:10d}  "
+        f"{run.index:3d}  {run.executors:8d}  {input_share(run.scale):>7s}  {run.partitions:10d}  "
         f"{number(run.weight):>6s}  {number(run.cost):>6s}"
         for run in design.experiments
     ]
@@ -232,7 +234,7 @@ def past_runs_table(
     if observations:
         lines.append("began             machines    scale  seconds  start-up  application")
     lines += [
-        f"{run.started_at[:16].replace('T', ' '):16s}  {run.machines:8d}  {input_share(each.scale):>7s}  "
+        f"{run.started_at[:16].replace('T', ' '):16s}  {run.executors:8d}  {input_share(each.scale):>7s}  "
         f"{tenths(each.seconds):>7s}  {tenths(each.startup_seconds):>8s}  {run.application_id}"
         for run, each in zip(runs, observations, strict=True)
     ]
@@ -246,7 +248,7 @@ def model_table(model: Model) -> list[str]:
     lines = _terms(model)
     lines.append("run  machines    scale  seconds  predicted from the others    error")
     lines += [
-        f"{fold.index:3d}  {fold.machines:8d}  {input_share(fold.scale):>7s}  {tenths(fold.seconds):>7s}  "
+        f"{fold.index:3d}  {fold.executors:8d}  {input_share(fold.scale):>7s}  {tenths(fold.seconds):>7s}  "
         f"{tenths(fold.predicted_seconds):>25s}  {signed_percentage(fold.error_percent):>7s}"
         for fold in validation.folds
     ]

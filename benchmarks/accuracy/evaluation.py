@@ -42,7 +42,7 @@ class Outcome:
     job: str
     condition: str
     split: str
-    machines: float
+    executors: float
     scale: float
     seconds: float
     repetitions: tuple[float, ...]
@@ -69,7 +69,7 @@ def evaluate_rounds(title: str, rounds: Sequence[Round], methods: Sequence[AnyMe
 
 
 def _outcomes(method: Method, case: Case) -> list[Outcome]:
-    asked = {"machines": case.test.machines, "scale": case.test.scale}
+    asked = {"executors": case.test.executors, "scale": case.test.scale}
     predicted = np.full(len(case.test), np.nan)
     bounds = None
     try:
@@ -86,7 +86,7 @@ def _outcomes(method: Method, case: Case) -> list[Outcome]:
             job=case.job,
             condition=case.condition,
             split=case.splits[row],
-            machines=float(case.test.machines[row]),
+            executors=float(case.test.executors[row]),
             scale=float(case.test.scale[row]),
             seconds=float(case.test.seconds[row]),
             repetitions=case.repetitions[row],
@@ -165,7 +165,7 @@ def _unfavourable(frame: pd.DataFrame) -> list[str]:
 
 def _told(outcome: Outcome) -> str:
     return (
-        f"{outcome.split}, {outcome.job}, {outcome.condition}: {outcome.machines:g} machines, scale "
+        f"{outcome.split}, {outcome.job}, {outcome.condition}: {outcome.executors:g} machines, scale "
         f"{outcome.scale:.3g}: {outcome.predicted:.1f} s instead of {outcome.seconds:.1f} s "
         f"({outcome.error_percent:+.0f} %)"
     )

@@ -25,10 +25,10 @@ Interval = tuple[FloatArray, FloatArray]
 class Forecast(Protocol):
     """A fitted method."""
 
-    def predict(self, *, machines: FloatArray, scale: FloatArray) -> FloatArray:
+    def predict(self, *, executors: FloatArray, scale: FloatArray) -> FloatArray:
         """Seconds, shape (n,)."""
 
-    def interval(self, *, machines: FloatArray, scale: FloatArray, level: float) -> Interval | None:
+    def interval(self, *, executors: FloatArray, scale: FloatArray, level: float) -> Interval | None:
         """What a run keeps to with probability `level`; None if the method has no intervals."""
 
 
@@ -65,11 +65,11 @@ class PointForecast:
 
     seconds: Callable[[FloatArray, FloatArray], Any]
 
-    def predict(self, *, machines: FloatArray, scale: FloatArray) -> FloatArray:
+    def predict(self, *, executors: FloatArray, scale: FloatArray) -> FloatArray:
         """Seconds, shape (n,)."""
-        return np.asarray(self.seconds(machines, scale), dtype=np.float64)
+        return np.asarray(self.seconds(executors, scale), dtype=np.float64)
 
-    def interval(self, *, machines: FloatArray, scale: FloatArray, level: float) -> None:
+    def interval(self, *, executors: FloatArray, scale: FloatArray, level: float) -> None:
         """None."""
 
 
@@ -84,7 +84,7 @@ class LeastSquares:
     def fit(self, runs: Runs) -> ErnestRegression:
         """Learn from runs."""
         regression = ErnestRegression(terms=tuple(self.terms), weighting=self.weighting)
-        return regression.fit_undetermined(machines=runs.machines, scale=runs.scale, seconds=runs.seconds)
+        return regression.fit_undetermined(executors=runs.executors, scale=runs.scale, seconds=runs.seconds)
 
 
 ORIGINAL = LeastSquares("original Ernest", weighting="absolute")
@@ -97,11 +97,11 @@ class OnlineAmdahl:
 
     def fit(self, runs: Runs) -> PointForecast:
         """One run after the other; of degree 0 where the fewest machines saw a single scale."""
-        scales = np.unique(runs.scale[runs.machines == runs.machines.min()])
+        scales = np.unique(runs.scale[runs.executors == runs.executors.min()])
         model = ExtendedAmdahl(degree=min(1, len(scales) - 1))
-        for count, share, seconds in zip(runs.machines, runs.scale, runs.seconds, strict=True):
+        for count, share, seconds in zip(runs.executors, runs.scale, runs.seconds, strict=True):
             model.add(x=float(share), processors=int(count), seconds=float(seconds))
-        return PointForecast(lambda machines, scale: model.predict(x=scale, processors=machines))
+        return PointForecast(lambda executors, scale: model.predict(x=scale, processors=executors))
 
 
 class RandomForest:
@@ -112,11 +112,11 @@ class RandomForest:
     def fit(self, runs: Runs) -> PointForecast:
         """Learn from runs."""
         forest = RandomForestRegressor(n_estimators=100, random_state=0)
-        forest.fit(self._features(runs.machines, runs.scale), runs.seconds)
-        return PointForecast(lambda machines, scale: forest.predict(self._features(machines, scale)))
+        forest.fit(self._features(runs.executors, runs.scale), runs.seconds)
+        return PointForecast(lambda executors, scale: forest.predict(self._features(executors, scale)))
 
-    def _features(self, machines: FloatArray, scale: FloatArray) -> FloatArray:
-        return np.column_stack([machines, scale, np.log(machines), np.log(scale)])
+    def _features(self, executors: FloatArray, scale: FloatArray) -> FloatArray:
+        return np.column_stack([executors, scale, np.log(executors), np.log(scale)])
 
 
 @dataclass
@@ -135,12 +135,12 @@ class LocalRegression:
 
     def fit(self, runs: Runs) -> PointForecast:
         """Keep the runs."""
-        points = np.column_stack([runs.machines, runs.scale])
+        points = np.column_stack([runs.executors, runs.scale])
         span = np.ptp(points, axis=0)
         span = np.where(span > 0, span, 1.0)
 
-        def seconds(machines: FloatArray, scale: FloatArray) -> FloatArray:
-            targets = np.column_stack([machines, scale])
+        def seconds(executors: FloatArray, scale: FloatArray) -> FloatArray:
+            targets = np.column_stack([executors, scale])
             found = [self._one((points - target) / span, runs.seconds) for target in targets]
             return np.asarray(np.maximum(found, self.least_share * runs.seconds.min()), dtype=np.float64)
 
@@ -182,7 +182,7 @@ class Bell:
         for position in range(len(runs)):
             one = runs.at([position])
             fitted = method.fit(runs.at(np.arange(len(runs)) != position))
-            predicted = fitted.predict(machines=one.machines, scale=one.scale)
+            predicted = fitted.predict(executors=one.executors, scale=one.scale)
             errors.append(abs(float(predicted[0] - one.seconds[0])))
         return float(np.mean(errors))
 
@@ -202,7 +202,7 @@ class Averaging:
         """Learn from runs; if they read samples of one input, no other shape is feared."""
         prior = replace(self.prior, other_shape=0.0) if runs.of_one_input else self.prior
         return TermAveraging(prior=prior).fit_undetermined(
-            machines=runs.machines, scale=runs.scale, seconds=runs.seconds
+            executors=runs.executors, scale=runs.scale, seconds=runs.seconds
         )
 
 
@@ -214,7 +214,7 @@ class RowAveraging:
     def fit(self, runs: Runs) -> TermAveraging:
         """Learn from runs on inputs of any shape."""
         return TermAveraging(prior=AveragingPrior(other_shape=0.0)).fit_undetermined(
-            machines=runs.machines,
+            executors=runs.executors,
             scale=runs.scale,
             seconds=runs.seconds,
             row_width=1.0 if runs.row_width is None else runs.row_width,

@@ -55,7 +55,7 @@ class Row:
     table: str
     job: str
     iterations: int
-    machines: int
+    executors: int
     estimated: float
     recorded: float
     printed: Mapping[str, float]
@@ -63,7 +63,7 @@ class Row:
     @property
     def configuration(self) -> tuple[int, int]:
         """Iterations and machines."""
-        return self.iterations, self.machines
+        return self.iterations, self.executors
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,8 +81,8 @@ class Job:
     @property
     def few(self) -> tuple[int, int]:
         """The most iterations and machines that are trained on: at most half of the different numbers."""
-        iterations, machines = zip(*(row.configuration for row in self.rows), strict=True)
-        return _lower_half(iterations), _lower_half(machines)
+        iterations, executors = zip(*(row.configuration for row in self.rows), strict=True)
+        return _lower_half(iterations), _lower_half(executors)
 
     def is_few(self, configuration: tuple[int, int]) -> bool:
         """Whether it is trained on."""
@@ -103,10 +103,10 @@ class Job:
         return Case(
             job=self.name,
             condition="few",
-            train=gather((row.machines, row.iterations / self.most_iterations, row.recorded) for row in few),
+            train=gather((row.executors, row.iterations / self.most_iterations, row.recorded) for row in few),
             test=gather(
-                (machines, iterations / self.most_iterations, median(row.recorded for row in rows))
-                for (iterations, machines), rows in tested.items()
+                (executors, iterations / self.most_iterations, median(row.recorded for row in rows))
+                for (iterations, executors), rows in tested.items()
             ),
             repetitions=tuple(tuple(row.recorded for row in rows) for rows in tested.values()),
             splits=tuple(map(self._split, tested)),
@@ -145,7 +145,7 @@ def _row(table: str, row: Mapping[str, str]) -> Row:
         table=table,
         job=f"{application}, {row.get('mode', 'Standalone').replace('Standalone', 'standalone')}",
         iterations=int(row.get("iterations") or default),
-        machines=int(row["machines"]),
+        executors=int(row["executors"]),
         estimated=float(row["estimated_seconds"]),
         recorded=float(row["recorded_seconds"]),
         printed={name: float(row[f"{name}_seconds"]) for name in columns},
@@ -160,14 +160,14 @@ def _lower_half(numbers: Iterable[int]) -> int:
 def departures(rows: Sequence[Row]) -> list[str]:
     """Where the paper's print follows from its formulas and its profile, and where it does not."""
     detailed = [row for row in rows if row.table == "III"]
-    closed = [phases(PROFILE, machines=row.machines, iterations=row.iterations) for row in detailed]
+    closed = [phases(PROFILE, executors=row.executors, iterations=row.iterations) for row in detailed]
     sharing = np.array([each.variable_sharing_seconds for each in closed])
     printed = {name: np.array([row.printed[name] for row in detailed]) for name in detailed[0].printed}
     estimated = np.array([row.estimated for row in detailed])
-    machines = np.array([row.machines for row in detailed])
+    executors = np.array([row.executors for row in detailed])
     iterations = np.array([row.iterations for row in detailed])
     fixed = PROFILE.initialisation_seconds + PROFILE.preparation_seconds
-    whole = predict(PROFILE, machines=machines, iterations=iterations)
+    whole = predict(PROFILE, executors=executors, iterations=iterations)
     off = {
         "sharing = machines * iterations * C": printed["variable_sharing"] - sharing,
         "computation = communication + execution": (
@@ -202,7 +202,7 @@ class OptexRegression:
             [replace(run, scale=1.0, iterations=int(repeated)) for run, repeated in observed]
         )
         return PointForecast(
-            lambda machines, scale: predict(profile, machines=machines, iterations=self._iterations(scale))
+            lambda executors, scale: predict(profile, executors=executors, iterations=self._iterations(scale))
         )
 
     def _iterations(self, scale: FloatArray) -> list[float]:
@@ -232,7 +232,7 @@ def _printed(jobs: Sequence[Job]) -> list[Outcome]:
             job=job.name,
             condition="few",
             split=split,
-            machines=float(configuration[1]),
+            executors=float(configuration[1]),
             scale=configuration[0] / job.most_iterations,
             seconds=median(row.recorded for row in rows),
             repetitions=tuple(row.recorded for row in rows),

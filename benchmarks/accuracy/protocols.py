@@ -34,7 +34,7 @@ FEWEST_MACHINE_SECONDS = "the 4 to 8 cheapest points, by machine-seconds"
 
 COSTS: Mapping[str, Callable[[Runs], FloatArray]] = {
     FEWEST_SECONDS: lambda runs: runs.seconds,
-    FEWEST_MACHINE_SECONDS: lambda runs: runs.machines * runs.seconds,
+    FEWEST_MACHINE_SECONDS: lambda runs: runs.executors * runs.seconds,
 }
 """What makes a point cheap, for each table of cheapest points."""
 
@@ -127,12 +127,12 @@ def _has_enough(trace: Trace, count: int, *, far: bool) -> bool:
 def _bell_case(name: str, trace: Trace, count: int, generator: np.random.Generator, *, far: bool) -> Case:
     trainable, predictable = _choices(trace, far=far)
     chosen = np.sort(generator.choice(trainable, size=count, replace=False))
-    tested = [int(machines) for machines in np.setdiff1d(predictable, chosen)]
+    tested = [int(executors) for executors in np.setdiff1d(predictable, chosen)]
 
-    def split(machines: int) -> str:
+    def split(executors: int) -> str:
         if far:
             return FAR_EXTRAPOLATION
-        return INTERPOLATION if chosen[0] < machines < chosen[-1] else EXTRAPOLATION
+        return INTERPOLATION if chosen[0] < executors < chosen[-1] else EXTRAPOLATION
 
     return Case(
         job=name,
@@ -147,7 +147,7 @@ def _bell_case(name: str, trace: Trace, count: int, generator: np.random.Generat
 # Synthetic: the eight models of Ernest's Table 1 are observed at the eight runs of a design on at most 16
 # machines and a tenth of the input, with normal relative noise; predicted is all of it on 45 and 64 machines.
 
-TARGETS = Targets(machines=(45, 64))
+TARGETS = Targets(executors=(45, 64))
 DESIGNS: dict[str, dict[str, Any]] = {
     "A-optimal design, Ernest's terms": {"criterion": "A", "terms": ERNEST},
     "A-optimal design, these and scale": {"criterion": "A", "terms": (*ERNEST, "scale")},
@@ -168,12 +168,12 @@ SEED = 20160316
 def designed(name: str) -> tuple[FloatArray, FloatArray]:
     """Machines and scales of the runs of a design of `DESIGNS`."""
     candidates = enumerate_candidates(
-        max_machines=16, min_scale=0.01, max_scale=0.1, partitions=1000, scale_steps=10
+        max_executors=16, min_scale=0.01, max_scale=0.1, partitions=1000, scale_steps=10
     )
     design = plan_design(candidates=candidates, min_runs=RUNS, max_runs=RUNS, **DESIGNS[name])
-    runs = [(float(run.machines), run.scale) for run in design.experiments]
-    machines, scale = np.array(runs).T
-    return machines, scale
+    runs = [(float(run.executors), run.scale) for run in design.experiments]
+    executors, scale = np.array(runs).T
+    return executors, scale
 
 
 def synthetic_rounds(*, repetitions: int) -> list[Round]:
@@ -192,16 +192,16 @@ def noisy(seconds: FloatArray, noise: float, generator: np.random.Generator) -> 
 
 
 def _synthetic_case(job: str, design: str, noise: float, generator: np.random.Generator) -> Case:
-    machines, scale = designed(design)
+    executors, scale = designed(design)
     targets, whole = TARGETS.columns()
-    truth = seconds_of(job, machines=targets, scale=whole)
+    truth = seconds_of(job, executors=targets, scale=whole)
     singles = noisy(np.repeat(truth[:, None], SINGLE_RUNS, axis=1), noise, generator)
-    seconds = noisy(seconds_of(job, machines=machines, scale=scale), noise, generator)
+    seconds = noisy(seconds_of(job, executors=executors, scale=scale), noise, generator)
     return Case(
         job=job,
         condition=f"{noise:.0%} noise",
-        train=Runs(machines=machines, scale=scale, seconds=seconds, of_one_input=True),
-        test=Runs(machines=targets, scale=whole, seconds=truth),
+        train=Runs(executors=executors, scale=scale, seconds=seconds, of_one_input=True),
+        test=Runs(executors=targets, scale=whole, seconds=truth),
         repetitions=tuple(tuple(row) for row in singles.tolist()),
         splits=(design,) * len(targets),
     )
@@ -216,11 +216,11 @@ STORE_SHARE = 0.7
 """Of the work, what waits for the shared store once that gives no more."""
 
 LAWS: Mapping[str, Callable[[FloatArray, float], FloatArray]] = {
-    "tasks run out": lambda machines, begins: 1.0 / np.minimum(machines, begins),
-    "shared store": lambda machines, begins: (
-        (1.0 - STORE_SHARE) / machines + STORE_SHARE / np.minimum(machines, begins)
+    "tasks run out": lambda executors, begins: 1.0 / np.minimum(executors, begins),
+    "shared store": lambda executors, begins: (
+        (1.0 - STORE_SHARE) / executors + STORE_SHARE / np.minimum(executors, begins)
     ),
-    "no plateau": lambda machines, begins: 1.0 / machines,
+    "no plateau": lambda executors, begins: 1.0 / executors,
 }
 """Seconds of spreading work on so many machines, in units of it on one; a plateau begins at some."""
 
@@ -255,16 +255,16 @@ def _plateau_case(job: str, most: int, noise: float, generator: np.random.Genera
     def scattered(exact: FloatArray) -> FloatArray:
         return np.asarray(exact * np.exp(noise * generator.standard_normal(exact.shape)), dtype=np.float64)
 
-    machines = np.array(OBSERVED[most], dtype=np.float64)
+    executors = np.array(OBSERVED[most], dtype=np.float64)
     asked = float(most) * np.array(list(TIMES))
     truth = fixed + work * LAWS[job](asked, begins)
     singles = scattered(np.repeat(truth[:, None], SINGLE_RUNS, axis=1))
-    seconds = scattered(fixed + work * LAWS[job](machines, begins))
+    seconds = scattered(fixed + work * LAWS[job](executors, begins))
     return Case(
         job=job,
         condition=f"up to {most}",
-        train=Runs(machines=machines, scale=np.ones_like(machines), seconds=seconds),
-        test=Runs(machines=asked, scale=np.ones_like(asked), seconds=truth),
+        train=Runs(executors=executors, scale=np.ones_like(executors), seconds=seconds),
+        test=Runs(executors=asked, scale=np.ones_like(asked), seconds=truth),
         repetitions=tuple(tuple(row) for row in singles.tolist()),
         splits=tuple(TIMES.values()),
     )

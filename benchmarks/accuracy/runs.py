@@ -22,7 +22,7 @@ class Runs:
         of_one_input: all are samples of the predicted input, as those that a DAG makes.
     """
 
-    machines: FloatArray
+    executors: FloatArray
     scale: FloatArray
     seconds: FloatArray
     row_width: FloatArray | None = None
@@ -34,7 +34,7 @@ class Runs:
     def at(self, which: Sequence[int] | np.ndarray[tuple[int], np.dtype[np.generic]]) -> Runs:
         """The runs at these positions, or where this mask is true."""
         return Runs(
-            machines=self.machines[which],
+            executors=self.executors[which],
             scale=self.scale[which],
             seconds=self.seconds[which],
             row_width=None if self.row_width is None else self.row_width[which],
@@ -43,10 +43,10 @@ class Runs:
 
     def observations(self) -> list[Observation]:
         """The same as the package keeps them."""
-        table = zip(self.machines.tolist(), self.scale.tolist(), self.seconds.tolist(), strict=True)
+        table = zip(self.executors.tolist(), self.scale.tolist(), self.seconds.tolist(), strict=True)
         return [
-            Observation(index=index, machines=int(machines), scale=scale, seconds=seconds)
-            for index, (machines, scale, seconds) in enumerate(table)
+            Observation(index=index, executors=int(executors), scale=scale, seconds=seconds)
+            for index, (executors, scale, seconds) in enumerate(table)
         ]
 
 
@@ -75,4 +75,4 @@ Round = tuple[Case, ...]
 def gather(runs: Iterable[tuple[float, float, float]], *, of_one_input: bool = False) -> Runs:
     """Runs from (machines, scale, seconds), in this order."""
     table = np.array(list(runs), dtype=np.float64).reshape(-1, 3)
-    return Runs(machines=table[:, 0], scale=table[:, 1], seconds=table[:, 2], of_one_input=of_one_input)
+    return Runs(executors=table[:, 0], scale=table[:, 1], seconds=table[:, 2], of_one_input=of_one_input)

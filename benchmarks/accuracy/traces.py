@@ -77,7 +77,7 @@ class Context:
     def trainable(self) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
         """Which points may be trained on; of an odd number of sizes the middle one counts as small."""
         largest = self.sizes[math.ceil(len(self.sizes) / 2) - 1]
-        return (self.points.scale <= largest) & (self.points.machines <= MOST_TRAINED_MACHINES)
+        return (self.points.scale <= largest) & (self.points.executors <= MOST_TRAINED_MACHINES)
 
     def trained(self) -> Runs:
         """The configurations to train on, with their median times."""
@@ -98,7 +98,7 @@ class Context:
     def tested(self) -> tuple[Runs, tuple[tuple[float, ...], ...]]:
         """The configurations to predict with their median times, and the single runs of each."""
         points = self.points
-        is_tested = (points.scale >= self.sizes[-1]) & (points.machines >= FEWEST_TESTED_MACHINES)
+        is_tested = (points.scale >= self.sizes[-1]) & (points.executors >= FEWEST_TESTED_MACHINES)
         which = np.flatnonzero(is_tested)
         return points.at(which), tuple(self.repetitions[row] for row in which)
 
@@ -144,7 +144,7 @@ def bell_traces(directory: Path) -> dict[str, dict[int, tuple[float, ...]]]:
         with path.open(newline="", encoding="utf-8") as file:
             for row in csv.DictReader(file):
                 seconds[int(row["Nodes"])].append(float(row["Runtime"]) / 1000.0)
-        traces[path.stem] = {machines: tuple(seconds[machines]) for machines in sorted(seconds)}
+        traces[path.stem] = {executors: tuple(seconds[executors]) for executors in sorted(seconds)}
     return traces
 
 
@@ -180,7 +180,7 @@ def _context(
         job=path.stem,
         setting=setting,
         points=gather(
-            ((machines, scale, median(seconds)) for (machines, scale), seconds in ordered),
+            ((executors, scale, median(seconds)) for (executors, scale), seconds in ordered),
             of_one_input=of_one_input,
         ),
         repetitions=tuple(tuple(seconds) for _, seconds in ordered),
@@ -201,13 +201,13 @@ def _by_rows(
             scales = part.points.scale * part.largest_size / largest
             for row in np.flatnonzero((scales < 1.0) | (width == asked)):
                 points = part.points
-                table.append((points.machines[row], scales[row], points.seconds[row], width / asked))
+                table.append((points.executors[row], scales[row], points.seconds[row], width / asked))
                 repetitions.append(part.repetitions[row])
-        machines, scale, seconds, row_width = np.array(table).T
+        executors, scale, seconds, row_width = np.array(table).T
         yield Context(
             job=path.stem,
             setting=(*setting, f"row={asked:g}"),
-            points=Runs(machines=machines, scale=scale, seconds=seconds, row_width=row_width),
+            points=Runs(executors=executors, scale=scale, seconds=seconds, row_width=row_width),
             repetitions=tuple(repetitions),
             largest_size=largest,
         )

@@ -149,7 +149,7 @@ class SlowableCluster:
         arguments: Sequence[str],
         *,
         event_log: Path,
-        machines: int | None = None,
+        executors: int | None = None,
         cores: int = 1,
         settings: Mapping[str, str] | None = None,
     ) -> None:
@@ -163,7 +163,7 @@ class SlowableCluster:
         folder = self.work_directory / "event_logs" / event_log.name
         folder.mkdir(parents=True)
         size = {
-            "spark.cores.max": str((machines or self.workers) * cores),
+            "spark.cores.max": str((executors or self.workers) * cores),
             "spark.executor.cores": str(cores),
         }
         places = {

@@ -20,7 +20,7 @@ from benchmarks.clarity.scenarios import DISK_MEGABYTES, LINK_MEGABITS, MIXED_LI
 BLOCKED, STRAGGLERS, MONOTASKS, REPLAY = (
     "blocked time",
     "stragglers at their stages' medians",
-    "other machines (monotasks)",
+    "other executors (monotasks)",
     "replay on other numbers of machines",
 )
 """The analyses."""
@@ -74,14 +74,14 @@ def on_other(change: Change, capacity: Callable[[EventLog], Capacity] = achieved
     return lambda log: what_ifs(log, capacity(log), [change])[0].seconds
 
 
-def on_machines(machines: int) -> Predict:
+def on_machines(executors: int) -> Predict:
     """Seconds on so many machines."""
-    return lambda log: replay(log, machines=machines).seconds
+    return lambda log: replay(log, executors=executors).seconds
 
 
-def machine_seconds_kept(machines: int) -> Predict:
+def machine_seconds_kept(executors: int) -> Predict:
     """Seconds if all of it spread evenly over the machines."""
-    return lambda log: clean_seconds(log) * len(log.machines) / machines
+    return lambda log: clean_seconds(log) * len(log.executors) / executors
 
 
 def _link_of(megabits_per_second: float) -> Callable[[EventLog], Capacity]:
@@ -153,22 +153,22 @@ def _monotasks() -> Iterator[Question]:
             truth=truth,
             predict=on_other(Change(cores=cores)),
             naive=lambda log, cores=cores: (  # type: ignore[misc]
-                clean_seconds(log) * log.slots / len(log.machines) / cores
+                clean_seconds(log) * log.slots / len(log.executors) / cores
             ),
         )
 
 
 def _sizes() -> Iterator[Question]:
     for base in SIZES:
-        for machines in SIZES:
-            if base != machines:
+        for executors in SIZES:
+            if base != executors:
                 yield Question(
                     analysis=REPLAY,
-                    text=f"{machines} machines",
+                    text=f"{executors} machines",
                     base=f"size {base}",
-                    truth=f"size {machines}",
-                    predict=on_machines(machines),
-                    naive=machine_seconds_kept(machines),
+                    truth=f"size {executors}",
+                    predict=on_machines(executors),
+                    naive=machine_seconds_kept(executors),
                 )
 
 

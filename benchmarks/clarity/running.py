@@ -84,7 +84,7 @@ def _run(scenario: Scenario, cluster: SlowableCluster, disks: Sequence[Disk], ev
         APPLICATION,
         scenario.job.split(),
         event_log=event_log,
-        machines=scenario.machines,
+        executors=scenario.executors,
         cores=scenario.cores,
         settings={
             "spark.app.name": scenario.name,

@@ -33,7 +33,7 @@ class Scenario:
 
     name: str
     job: str
-    machines: int
+    executors: int
     cores: int = 1
     cluster: str = PLAIN
     hosts: Performance = FULL_SPEED
@@ -71,45 +71,45 @@ def _on_disks(name: str, megabytes_per_second: float | None) -> Scenario:
     return Scenario(
         name=name,
         job=WRITING,
-        machines=3,
+        executors=3,
         cluster=WITH_DISKS,
         disk_megabytes_per_second=megabytes_per_second,
     )
 
 
 SCENARIOS = (
-    Scenario(name="compute", job=COMPUTE, machines=2, hosts=_link(COMPUTE_LINK_MEGABITS)),
-    Scenario(name="compute, no limit", job=COMPUTE, machines=2),
-    Scenario(name="shuffle", job=SHUFFLE, machines=3, hosts=_link(LINK_MEGABITS)),
-    Scenario(name="shuffle, no limit", job=SHUFFLE, machines=3),
-    Scenario(name="shuffle, twice", job=SHUFFLE, machines=3, hosts=_link(2 * LINK_MEGABITS)),
-    Scenario(name="shuffle, half", job=SHUFFLE, machines=3, hosts=_link(LINK_MEGABITS / 2)),
-    Scenario(name="mixed", job=MIXED, machines=2, hosts=_link(MIXED_LINK_MEGABITS)),
-    Scenario(name="mixed, no limit", job=MIXED, machines=2),
-    Scenario(name="mixed, twice", job=MIXED, machines=2, hosts=_link(2 * MIXED_LINK_MEGABITS)),
-    Scenario(name="mixed, half", job=MIXED, machines=2, hosts=_link(MIXED_LINK_MEGABITS / 2)),
+    Scenario(name="compute", job=COMPUTE, executors=2, hosts=_link(COMPUTE_LINK_MEGABITS)),
+    Scenario(name="compute, no limit", job=COMPUTE, executors=2),
+    Scenario(name="shuffle", job=SHUFFLE, executors=3, hosts=_link(LINK_MEGABITS)),
+    Scenario(name="shuffle, no limit", job=SHUFFLE, executors=3),
+    Scenario(name="shuffle, twice", job=SHUFFLE, executors=3, hosts=_link(2 * LINK_MEGABITS)),
+    Scenario(name="shuffle, half", job=SHUFFLE, executors=3, hosts=_link(LINK_MEGABITS / 2)),
+    Scenario(name="mixed", job=MIXED, executors=2, hosts=_link(MIXED_LINK_MEGABITS)),
+    Scenario(name="mixed, no limit", job=MIXED, executors=2),
+    Scenario(name="mixed, twice", job=MIXED, executors=2, hosts=_link(2 * MIXED_LINK_MEGABITS)),
+    Scenario(name="mixed, half", job=MIXED, executors=2, hosts=_link(MIXED_LINK_MEGABITS / 2)),
     Scenario(
         name="slow CPU",
         job=EQUAL_TASKS,
-        machines=3,
+        executors=3,
         hosts=Performance(cpu=SHARE),
         slow=Performance(cpu=SLOW_SHARE),
     ),
-    Scenario(name="slow CPU, none", job=EQUAL_TASKS, machines=3, hosts=Performance(cpu=SHARE)),
+    Scenario(name="slow CPU, none", job=EQUAL_TASKS, executors=3, hosts=Performance(cpu=SHARE)),
     Scenario(
         name="slow link",
         job=SHUFFLE,
-        machines=3,
+        executors=3,
         hosts=_link(2 * LINK_MEGABITS),
         slow=_link(SLOW_LINK_MEGABITS),
     ),
-    Scenario(name="waiting, 1 core", job=WAITING, machines=2, hosts=_link(LINK_MEGABITS)),
-    Scenario(name="waiting, 2 cores", job=WAITING, machines=2, cores=2, hosts=_link(LINK_MEGABITS)),
+    Scenario(name="waiting, 1 core", job=WAITING, executors=2, hosts=_link(LINK_MEGABITS)),
+    Scenario(name="waiting, 2 cores", job=WAITING, executors=2, cores=2, hosts=_link(LINK_MEGABITS)),
     _on_disks("disk", DISK_MEGABYTES),
     _on_disks("disk, twice", 2 * DISK_MEGABYTES),
     _on_disks("disk, no limit", None),
     *(
-        Scenario(name=f"size {machines}", job=MANY_TASKS, machines=machines, cluster=MANY)
-        for machines in SIZES
+        Scenario(name=f"size {executors}", job=MANY_TASKS, executors=executors, cluster=MANY)
+        for executors in SIZES
     ),
 )

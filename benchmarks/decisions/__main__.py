@@ -146,7 +146,7 @@ def _bell_outlooks(measured: dict[str, dict[int, tuple[float, ...]]]) -> list[Ou
         for _ in range(BELL_REPETITIONS):
             samples = []
             for trace in jobs.values():
-                few = [machines for machines in trace if machines <= protocols.MOST_TRAINED_NODES]
+                few = [executors for executors in trace if executors <= protocols.MOST_TRAINED_NODES]
                 chosen = generator.choice(few, size=min(BELL_POINTS, len(few)), replace=False).tolist()
                 samples.append(gather((count, 1.0, generator.choice(trace[count])) for count in chosen))
             forecasts = Forecasts(samples)
@@ -167,13 +167,13 @@ def _bell_situation(position: int, name: str, trace: protocols.Trace) -> Situati
                 model=position,
                 instance_type="",
                 cores=DEFAULT_CORES,
-                machines=machines,
+                executors=executors,
                 scale=1.0,
                 billing=billing,
                 seconds=median(seconds),
                 repetitions=seconds,
             )
-            for machines, seconds in trace.items()
+            for executors, seconds in trace.items()
         ),
     )
 

@@ -171,7 +171,7 @@ def _told(decided: Decided) -> str:
     question, chosen, best = decided.question, decided.chosen, decided.best
     limit = f"{question.limit:.0f} s" if question.kind == DEADLINE else f"{question.limit:.4f} $"
     return (
-        f"{decided.job}, {decided.setting}, {limit}: {chosen.machines} x {chosen.instance_type} "
-        f"({chosen.seconds:.0f} s) instead of {best.machines} x {best.instance_type} "
+        f"{decided.job}, {decided.setting}, {limit}: {chosen.executors} x {chosen.instance_type} "
+        f"({chosen.seconds:.0f} s) instead of {best.executors} x {best.instance_type} "
         f"({best.seconds:.0f} s), {100 * decided.regret:+.0f} %"
     )

@@ -29,7 +29,7 @@ class ProbableForecast(Forecast, Protocol):
     """A forecast that tells probabilities."""
 
     def probability_within(
-        self, *, machines: FloatArray, scale: FloatArray, limits: FloatArray
+        self, *, executors: FloatArray, scale: FloatArray, limits: FloatArray
     ) -> FloatArray:
         """Of single runs to take no longer than so many seconds, shape (n,)."""
 
@@ -57,9 +57,9 @@ class Forecasts:
         """What is predicted of the options of a situation."""
         original, ours = np.empty((2, len(situation.options)))
         for job, rows in situation.by_model():
-            machines, scale = situation.columns(rows)
-            original[rows] = self._original[job].predict(machines=machines, scale=scale)
-            ours[rows] = self._ours[job].predict(machines=machines, scale=scale)
+            executors, scale = situation.columns(rows)
+            original[rows] = self._original[job].predict(executors=executors, scale=scale)
+            ours[rows] = self._ours[job].predict(executors=executors, scale=scale)
         return Outlook(
             situation=situation,
             original_seconds=self._startup_seconds + original,
@@ -89,10 +89,12 @@ class Outlook:
         """Of the options to take no longer than the limits of q questions, both of shape (q, n)."""
         result = np.empty(limits.shape)
         for job, rows in self.situation.by_model():
-            machines, scale = self.situation.columns(rows)
+            executors, scale = self.situation.columns(rows)
             asked = np.maximum(limits[:, rows] - self.startup_seconds, SHORTEST_SECONDS)
             probabilities = self.forecasts[job].probability_within(
-                machines=np.tile(machines, len(asked)), scale=np.tile(scale, len(asked)), limits=asked.ravel()
+                executors=np.tile(executors, len(asked)),
+                scale=np.tile(scale, len(asked)),
+                limits=asked.ravel(),
             )
             result[:, rows] = probabilities.reshape(asked.shape)
         return result
@@ -168,7 +170,7 @@ def _best(outlook: Outlook, question: Question, seconds: FloatArray, *, equal: f
 
 def _largest(outlook: Outlook, questions: Sequence[Question]) -> list[Answer]:
     """What has the highest price for an hour: the most machines, of the dearest type."""
-    prices = [option.machines * option.billing.price_per_hour for option in outlook.situation.options]
+    prices = [option.executors * option.billing.price_per_hour for option in outlook.situation.options]
     return [(int(np.argmax(prices)), None)] * len(questions)
 
 
@@ -179,7 +181,7 @@ def _ours(confidence: float) -> Rule:
         goals = [Goal(question.goal(confidence)) for question in questions]
         options = outlook.situation.options
         limits = np.array(
-            [[goal.limit_seconds(option.billing, option.machines) for option in options] for goal in goals]
+            [[goal.limit_seconds(option.billing, option.executors) for option in options] for goal in goals]
         )
         answers: list[Answer] = []
         for goal, probabilities in zip(goals, outlook.probabilities(limits).tolist(), strict=True):
@@ -195,7 +197,7 @@ def _ours(confidence: float) -> Rule:
 def _alternatives(outlook: Outlook, goal: Goal, probabilities: Sequence[float]) -> list[Alternative]:
     return [
         Alternative(
-            machines=option.machines,
+            executors=option.executors,
             instance_type=option.instance_type,
             seconds=seconds,
             cost=option.cost_of(seconds),

@@ -65,7 +65,7 @@ class Option:
     model: int
     instance_type: str
     cores: int
-    machines: int
+    executors: int
     scale: float
     billing: Billing
     seconds: float
@@ -73,7 +73,7 @@ class Option:
 
     def cost_of(self, seconds: float) -> float:
         """Dollars of a run that takes so long."""
-        return self.billing.cost(machines=self.machines, seconds=seconds).total
+        return self.billing.cost(executors=self.executors, seconds=seconds).total
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,8 +102,8 @@ class Situation:
     def columns(self, rows: IntArray) -> tuple[FloatArray, FloatArray]:
         """Machines and scale of the options at these positions."""
         chosen = [self.options[row] for row in rows]
-        machines = np.array([option.machines for option in chosen], dtype=np.float64)
-        return machines, np.array([option.scale for option in chosen])
+        executors = np.array([option.executors for option in chosen], dtype=np.float64)
+        return executors, np.array([option.scale for option in chosen])
 
 
 def of_one_type(
@@ -148,7 +148,7 @@ def _situation(
         option
         for position in positions
         for option in _options(position, contexts[position], size)
-        if option.machines >= fewest_machines
+        if option.executors >= fewest_machines
     ]
     return Situation(
         job=first.job,
@@ -167,7 +167,7 @@ def _options(position: int, context: Context, size: float) -> list[Option]:
             model=position,
             instance_type=instance_type,
             cores=cores,
-            machines=int(points.machines[row]),
+            executors=int(points.executors[row]),
             scale=float(points.scale[row]),
             billing=billing_of(instance_type, cores=cores),
             seconds=float(points.seconds[row]),
@@ -214,7 +214,7 @@ class Question:
             deadline_seconds=self.limit if self.kind == DEADLINE else None,
             budget_dollars=None if self.kind == DEADLINE else self.limit,
             confidence=confidence,
-            max_machines=1,
+            max_executors=1,
         )
 
     def keeps(self, option: Option, seconds: float) -> bool:

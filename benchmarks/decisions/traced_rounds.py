@@ -88,16 +88,16 @@ def _decided(situation: Situation, runs: Runs, asked: Sequence[Question], count:
 def _chosen(plan: Plan, points: Runs, situation: Situation, deadline_seconds: float) -> tuple[int, ...]:
     """Positions of the points that the runs of a plan are."""
     candidates = Candidates(
-        machines=points.machines.astype(np.int64),
+        executors=points.executors.astype(np.int64),
         scale=points.scale,
         partitions=np.rint(points.scale * PARTITIONS).astype(np.int64),
     )
-    machines = tuple(sorted({option.machines for option in situation.options}))
+    executors = tuple(sorted({option.executors for option in situation.options}))
     scale = situation.options[0].scale
     if plan.expected_runs is None:
         design = plan_design(
             candidates=candidates,
-            targets=Targets(machines=machines, scale=scale),
+            targets=Targets(executors=executors, scale=scale),
             min_runs=plan.runs,
             max_runs=plan.runs,
         )
@@ -105,7 +105,7 @@ def _chosen(plan: Plan, points: Runs, situation: Situation, deadline_seconds: fl
     goal = SizingGoal(
         deadline_seconds=deadline_seconds,
         objective=BEST_VALUE,
-        allowed_machines=machines,
+        allowed_executors=executors,
         scale=scale,
         billing=Billing(expected_runs=plan.expected_runs),
     )
@@ -127,4 +127,4 @@ def _chosen(plan: Plan, points: Runs, situation: Situation, deadline_seconds: fl
 
 
 def _row(points: Runs, run: Experiment) -> int:
-    return int(np.flatnonzero((points.machines == run.machines) & (points.scale == run.scale))[0])
+    return int(np.flatnonzero((points.executors == run.executors) & (points.scale == run.scale))[0])

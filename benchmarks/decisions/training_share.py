@@ -54,7 +54,7 @@ NOISE = 0.05
 SINGLE_RUNS = 5
 """Runs that a decision is held against."""
 
-WORK = "scale/machines"
+WORK = "scale/executors"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,13 +74,15 @@ class GrownJob:
         """The work that spreads, in seconds on one machine."""
         return float(self.coefficients[ERNEST.index(WORK)])
 
-    def seconds(self, machines: FloatArray, scale: FloatArray) -> FloatArray:
+    def seconds(self, executors: FloatArray, scale: FloatArray) -> FloatArray:
         """What runs take without noise and start-up, shape (n,)."""
-        return np.asarray(basis(ERNEST, machines=machines, scale=scale) @ self.coefficients, dtype=np.float64)
+        return np.asarray(
+            basis(ERNEST, executors=executors, scale=scale) @ self.coefficients, dtype=np.float64
+        )
 
-    def observe(self, machines: FloatArray, scale: FloatArray, generator: np.random.Generator) -> FloatArray:
+    def observe(self, executors: FloatArray, scale: FloatArray, generator: np.random.Generator) -> FloatArray:
         """The same with noise."""
-        return noisy(self.seconds(machines, scale), NOISE, generator)
+        return noisy(self.seconds(executors, scale), NOISE, generator)
 
 
 def grown_jobs(growth: str, production_seconds: float) -> list[GrownJob]:
@@ -93,7 +95,7 @@ def grown_jobs(growth: str, production_seconds: float) -> list[GrownJob]:
     jobs = []
     for name, terms in TABLE_1.items():
         coefficients = np.array([terms[term] for term in ERNEST])
-        on_reference = basis(ERNEST, machines=[REFERENCE_MACHINES], scale=[1.0])[0]
+        on_reference = basis(ERNEST, executors=[REFERENCE_MACHINES], scale=[1.0])[0]
         if growth == LARGER_INPUT:
             missing = production_seconds - float(on_reference @ coefficients)
             coefficients[ERNEST.index(WORK)] += missing * REFERENCE_MACHINES
@@ -130,13 +132,13 @@ def situation_of(position: int, job: GrownJob, generator: np.random.Generator) -
             model=position,
             instance_type="",
             cores=1,
-            machines=int(machines),
+            executors=int(executors),
             scale=1.0,
             billing=billing,
             seconds=STARTUP_SECONDS + seconds,
             repetitions=tuple(STARTUP_SECONDS + single for single in runs),
         )
-        for machines, seconds, runs in zip(
+        for executors, seconds, runs in zip(
             counts.tolist(), job.seconds(counts, whole).tolist(), singles.tolist(), strict=True
         )
     ]
@@ -165,14 +167,14 @@ class Plan:
     """How the samples are planned.
 
     Attributes:
-        machines: of the training cluster, all of which are paid for from the first run to the last's end.
+        executors: of the training cluster, all of which are paid for from the first run to the last's end.
         parallel_runs: runs at the same time, as long as machines are free.
         told: whether the design is told the deadline; for short production it never is.
         expected_runs: production runs that share the cost of samples made in rounds; None for one design.
         rounds: the most.
     """
 
-    machines: int
+    executors: int
     parallel_runs: int = 1
     told: bool = True
     expected_runs: int | None = None
@@ -180,22 +182,22 @@ class Plan:
 
 
 PLANS: Mapping[str, Plan] = {
-    "default, 2 machines": Plan(machines=2),
-    "default, 4 machines": Plan(machines=4),
-    "default, 8 machines": Plan(machines=8),
-    "default, 16 machines": Plan(machines=16),
-    "no deadline, 4 machines": Plan(machines=4, told=False),
-    "in rounds, 2 machines": Plan(machines=2, expected_runs=1),
-    "in 2 rounds, 2 machines": Plan(machines=2, expected_runs=1, rounds=2),
-    "the same, 2 runs at once": Plan(machines=2, parallel_runs=2, expected_runs=1, rounds=2),
-    "in rounds, 4 machines": Plan(machines=4, expected_runs=1),
-    "in rounds, 8 machines": Plan(machines=8, expected_runs=1),
-    f"in rounds, for {MANY_RUNS} runs": Plan(machines=4, expected_runs=MANY_RUNS),
+    "default, 2 machines": Plan(executors=2),
+    "default, 4 machines": Plan(executors=4),
+    "default, 8 machines": Plan(executors=8),
+    "default, 16 machines": Plan(executors=16),
+    "no deadline, 4 machines": Plan(executors=4, told=False),
+    "in rounds, 2 machines": Plan(executors=2, expected_runs=1),
+    "in 2 rounds, 2 machines": Plan(executors=2, expected_runs=1, rounds=2),
+    "the same, 2 runs at once": Plan(executors=2, parallel_runs=2, expected_runs=1, rounds=2),
+    "in rounds, 4 machines": Plan(executors=4, expected_runs=1),
+    "in rounds, 8 machines": Plan(executors=8, expected_runs=1),
+    f"in rounds, for {MANY_RUNS} runs": Plan(executors=4, expected_runs=MANY_RUNS),
 }
 
 PLANS_OF: Mapping[str, Sequence[str]] = {
     LARGER_INPUT: tuple(PLANS),
-    LONGER: tuple(name for name, plan in PLANS.items() if plan.machines <= 4),
+    LONGER: tuple(name for name, plan in PLANS.items() if plan.executors <= 4),
 }
 
 
@@ -233,8 +235,8 @@ def _trained(growth: str, seconds: float, plan: str, repetitions: int) -> dict[s
     decided: list[tuple[Decided, Samples]] = []
     for _ in range(repetitions):
         decided += _decisions(grown_jobs(growth, seconds), PLANS[plan], generator)
-    machines = PLANS[plan].machines
-    bills = np.array([_share(machines * samples.seconds, each) for each, samples in decided])
+    executors = PLANS[plan].executors
+    bills = np.array([_share(executors * samples.seconds, each) for each, samples in decided])
     return {
         "runs": float(np.mean([len(samples.runs) for _, samples in decided])),
         "share": float(np.mean([_share(_used(samples.runs), each) for each, samples in decided])),
@@ -275,17 +277,17 @@ def planned(deadline_seconds: float, plan: Plan) -> Design:
     stated = TaskGroupSettings(
         job=SparkJob(name="job", application="job.py"),
         input=SampledInput(path=__file__, partitions=PARTITIONS),
-        bounds=DesignBounds(max_machines=plan.machines),
+        bounds=DesignBounds(max_executors=plan.executors),
         goal=SizingGoal(
             deadline_seconds=deadline_seconds if plan.told else None,
             objective=BEST_VALUE,
-            min_machines=FEWEST,
-            max_machines=MOST,
+            min_executors=FEWEST,
+            max_executors=MOST,
         ),
         clusters=(),
         options={},
     )
-    return design_task(stated, LocalClusterSpec(machines=plan.machines), cores=1).design()
+    return design_task(stated, LocalClusterSpec(machines=plan.executors), cores=1).design()
 
 
 def _sampled(job: GrownJob, deadline_seconds: float, plan: Plan, generator: np.random.Generator) -> Samples:
@@ -296,7 +298,7 @@ def _sampled(job: GrownJob, deadline_seconds: float, plan: Plan, generator: np.r
     goal = SizingGoal(
         deadline_seconds=deadline_seconds,
         objective=BEST_VALUE,
-        allowed_machines=tuple(range(FEWEST, MOST + 1, STEP)),
+        allowed_executors=tuple(range(FEWEST, MOST + 1, STEP)),
         billing=Billing(expected_runs=plan.expected_runs),
     )
     observed: list[Observation] = []
@@ -306,7 +308,7 @@ def _sampled(job: GrownJob, deadline_seconds: float, plan: Plan, generator: np.r
             candidates=_candidates(plan),
             goal=goal,
             observed=observed,
-            billed_machines=plan.machines / plan.parallel_runs,
+            billed_machines=plan.executors / plan.parallel_runs,
             most=MOST_OF_A_ROUND,
             max_error_percent=goal.max_error_percent,
         )
@@ -323,19 +325,21 @@ def _seconds(runs: Sequence[Observation], plan: Plan) -> float:
     ends: list[tuple[float, int]] = []
     now = 0.0
     for run in runs:
-        while len(ends) == plan.parallel_runs or sum(used for _, used in ends) + run.machines > plan.machines:
+        while (
+            len(ends) == plan.parallel_runs or sum(used for _, used in ends) + run.executors > plan.executors
+        ):
             now = min(ends)[0]
             ends.remove(min(ends))
-        ends.append((now + run.seconds + STARTUP_SECONDS, run.machines))
+        ends.append((now + run.seconds + STARTUP_SECONDS, run.executors))
     return max(end for end, _ in ends)
 
 
 @cache
 def _candidates(plan: Plan) -> Candidates:
     return enumerate_candidates(
-        max_machines=plan.machines,
+        max_executors=plan.executors,
         min_scale=MIN_SCALE_WITHIN_SHARE,
-        max_scale=DesignBounds(max_machines=plan.machines).max_scale,
+        max_scale=DesignBounds(max_executors=plan.executors).max_scale,
         partitions=PARTITIONS,
         by_ratio=True,
     )
@@ -344,23 +348,23 @@ def _candidates(plan: Plan) -> Candidates:
 def _observed(
     job: GrownJob, experiments: Sequence[Experiment], generator: np.random.Generator
 ) -> list[Observation]:
-    machines = np.array([float(run.machines) for run in experiments])
+    executors = np.array([float(run.executors) for run in experiments])
     scale = np.array([run.scale for run in experiments])
     return [
         Observation(
             index=run.index,
-            machines=run.machines,
+            executors=run.executors,
             scale=run.scale,
             seconds=seconds,
             startup_seconds=STARTUP_SECONDS,
         )
-        for run, seconds in zip(experiments, job.observe(machines, scale, generator).tolist(), strict=True)
+        for run, seconds in zip(experiments, job.observe(executors, scale, generator).tolist(), strict=True)
     ]
 
 
 def _columns(observed: Sequence[Observation]) -> Runs:
     return Runs(
-        machines=np.array([float(run.machines) for run in observed]),
+        executors=np.array([float(run.executors) for run in observed]),
         scale=np.array([run.scale for run in observed]),
         seconds=np.array([run.seconds for run in observed]),
     )
@@ -368,9 +372,9 @@ def _columns(observed: Sequence[Observation]) -> Runs:
 
 def _used(runs: Runs) -> float:
     """Machine seconds of what the runs use themselves."""
-    return float(runs.machines @ (runs.seconds + STARTUP_SECONDS))
+    return float(runs.executors @ (runs.seconds + STARTUP_SECONDS))
 
 
-def _share(machine_seconds: float, decided: Decided) -> float:
+def _share(executor_seconds: float, decided: Decided) -> float:
     """As a percentage of the chosen production run."""
-    return 100.0 * machine_seconds / (decided.chosen.machines * decided.chosen.seconds)
+    return 100.0 * executor_seconds / (decided.chosen.executors * decided.chosen.seconds)

@@ -54,7 +54,7 @@ def _observations(observations: Sequence[Observation]) -> list[str]:
     for run in sorted(observations, key=lambda run: run.index):
         tasks = run.metrics.tasks if run.metrics else 0
         lines.append(
-            f"{run.index:3d}  {run.machines:8d}  {input_share(run.scale):>7s}  {tenths(run.seconds):>7s}  "
+            f"{run.index:3d}  {run.executors:8d}  {input_share(run.scale):>7s}  {tenths(run.seconds):>7s}  "
             f"{tenths(run.startup_seconds):>8s}  {tenths(run.waited_seconds):>6s}  {tasks:5d}  "
             f"{run.application_id or ''}"
         )
@@ -70,9 +70,9 @@ def _bottlenecks(report: BottleneckReport | None) -> list[str]:
 
 def _comparison(outcome: Outcome) -> list[str]:
     decision, production = outcome.decision, outcome.production
-    machines = decision.config.machines
-    hosts = ", ".join(executor.worker for executor in production.machines)
-    ran = f"production ran as {production.application_id} on {len(production.machines)} machines: {hosts}"
+    executors = decision.config.executors
+    hosts = ", ".join(executor.worker for executor in production.executors)
+    ran = f"production ran as {production.application_id} on {len(production.executors)} machines: {hosts}"
     lines = [
         *_wrapped(ran),
         f"{'seconds':34s}  predicted   actual    error  80 % interval          95 % interval",
@@ -82,7 +82,7 @@ def _comparison(outcome: Outcome) -> list[str]:
     intervals = [each for each in (decision.likely_seconds, decision.nearly_certain_seconds) if each]
     startup = decision.startup_seconds or 0.0
     without_startup = [(low - startup, high - startup) for low, high in intervals]
-    ran_seconds = run_seconds(production, machines)
+    ran_seconds = run_seconds(production, executors)
     task_seconds = outcome.production_task_seconds
     return [
         *lines,

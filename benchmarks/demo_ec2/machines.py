@@ -143,8 +143,8 @@ def cost_lines(
 ) -> list[str]:
     """What training and production cost, by themselves and with all that the machines were paid for."""
     price = (outcome.decision.price_per_hour or 0.0) / _SECONDS_PER_HOUR
-    samples = sum(run.machines * run.seconds for run in outcome.model.observations)
-    size = outcome.decision.config.machines
+    samples = sum(run.executors * run.seconds for run in outcome.model.observations)
+    size = outcome.decision.config.executors
     production = size * run_seconds(outcome.production, size)
     (before, before_dollars), (total, dollars) = paid_before(machines, decided_at), paid_before(machines, now)
     after = None if dollars is None or before_dollars is None else dollars - before_dollars

@@ -32,7 +32,7 @@ def main() -> None:
     noise, most = f"{comparison.NOISE:.0%} noise", f"at most {comparison.RUNS} runs"
     comparisons: list[tuple[str, Iterable[Trial]]] = [
         (
-            f"Table 1, {noise}, cost scale/machines, budget {comparison.RUNS} runs of mean cost, {most}",
+            f"Table 1, {noise}, cost scale/executors, budget {comparison.RUNS} runs of mean cost, {most}",
             comparison.with_the_papers_cost(repetitions=100),
         ),
         (

@@ -85,7 +85,7 @@ def optimal(task: Task, generator: np.random.Generator, *, criterion: str) -> In
     candidates = task.candidates
     return np.array(
         [
-            np.flatnonzero((candidates.machines == run.machines) & (candidates.scale == run.scale))[0]
+            np.flatnonzero((candidates.executors == run.executors) & (candidates.scale == run.scale))[0]
             for run in design.experiments
         ],
         dtype=np.int64,
@@ -161,7 +161,7 @@ def _result(trial: Trial, name: str, draw: int) -> Result:
     errors: dict[str, list[FloatArray]] = {predictor: [] for predictor in PREDICTORS}
     for repetition in range(repetitions):
         train = Runs(
-            machines=task.candidates.machines[chosen].astype(np.float64),
+            executors=task.candidates.executors[chosen].astype(np.float64),
             scale=task.candidates.scale[chosen],
             seconds=trial.observe(chosen, generator),
         )
@@ -176,10 +176,10 @@ def _result(trial: Trial, name: str, draw: int) -> Result:
 
 
 def _errors_percent(trial: Trial, train: Runs, predictor: str) -> FloatArray:
-    machines, scale = trial.task.targets.columns()
+    executors, scale = trial.task.targets.columns()
     try:
         forecast = PREDICTORS[predictor][0].fit(train)
-        predicted = forecast.predict(machines=machines, scale=scale)
+        predicted = forecast.predict(executors=executors, scale=scale)
     except ErnestError:
         return np.full(len(trial.truth), np.nan)
     return np.asarray(100.0 * np.abs(predicted / trial.truth - 1.0), dtype=np.float64)
@@ -189,7 +189,7 @@ NOISE = 0.05
 
 RUNS = 8
 
-TARGETS = Targets(machines=(45, 64))
+TARGETS = Targets(executors=(45, 64))
 
 SHARE, PRODUCTION_MACHINES = 0.2, 64
 
@@ -200,7 +200,7 @@ SEED = 20160316
 
 
 def with_the_papers_cost(*, repetitions: int) -> Iterator[Trial]:
-    """Samples of 1 to 10 % on up to 16 machines, which cost scale/machines; budget: eight mean runs."""
+    """Samples of 1 to 10 % on up to 16 machines, which cost scale/executors; budget: eight mean runs."""
     candidates = _candidates()
     budget = RUNS * float(relative_time(candidates).mean())
     for job in TABLE_1:
@@ -213,7 +213,7 @@ def with_machine_seconds(*, repetitions: int) -> Iterator[Trial]:
     for job in TABLE_1:
         cost = TrueCost(of=partial(_machine_seconds, job))
         production = Candidates(
-            machines=np.array([PRODUCTION_MACHINES]), scale=np.ones(1), partitions=np.ones(1, dtype=np.int64)
+            executors=np.array([PRODUCTION_MACHINES]), scale=np.ones(1), partitions=np.ones(1, dtype=np.int64)
         )
         yield _synthetic(job, candidates, cost, SHARE * float(cost(production)[0]), repetitions)
 
@@ -225,17 +225,17 @@ def measured(directory: Path) -> Iterator[Trial]:
     """
     for seed, context in enumerate(contexts(directory, one_shape=True)):
         train, (test, _) = context.trained(), context.tested()
-        if len(np.unique(train.scale)) > 1 and len(np.unique(train.machines)) > 1:
+        if len(np.unique(train.scale)) > 1 and len(np.unique(train.executors)) > 1:
             for runs in (points for points in POINTS if points < len(train)):
                 yield _measured(train, test, runs, seed)
 
 
 def _measured(train: Runs, test: Runs, runs: int, seed: int) -> Trial:
-    costs = train.machines * train.seconds
+    costs = train.executors * train.seconds
     return Trial(
         task=Task(
             candidates=Candidates(
-                machines=train.machines.astype(np.int64),
+                executors=train.executors.astype(np.int64),
                 scale=train.scale,
                 partitions=np.ones(len(train), dtype=np.int64),
             ),
@@ -243,7 +243,7 @@ def _measured(train: Runs, test: Runs, runs: int, seed: int) -> Trial:
             budget=runs * float(costs.mean()),
             runs=runs,
             min_runs=runs,
-            targets=Targets(machines=test.machines.astype(int).tolist(), scale=test.scale.tolist()),
+            targets=Targets(executors=test.executors.astype(int).tolist(), scale=test.scale.tolist()),
         ),
         observe=lambda chosen, _: train.seconds[chosen],
         truth=test.seconds,
@@ -254,7 +254,7 @@ def _measured(train: Runs, test: Runs, runs: int, seed: int) -> Trial:
 
 def _candidates() -> Candidates:
     return enumerate_candidates(
-        max_machines=16, min_scale=0.01, max_scale=0.1, partitions=1000, scale_steps=10
+        max_executors=16, min_scale=0.01, max_scale=0.1, partitions=1000, scale_steps=10
     )
 
 
@@ -270,13 +270,13 @@ class TrueCost(RelativeTime):
 
 
 def _machine_seconds(job: str, runs: Candidates) -> FloatArray:
-    seconds = seconds_of(job, machines=runs.machines, scale=runs.scale)
-    return np.asarray(runs.machines * seconds, dtype=np.float64)
+    seconds = seconds_of(job, executors=runs.executors, scale=runs.scale)
+    return np.asarray(runs.executors * seconds, dtype=np.float64)
 
 
 def _synthetic(job: str, candidates: Candidates, cost: Cost, budget: float, repetitions: int) -> Trial:
-    exact = seconds_of(job, machines=candidates.machines, scale=candidates.scale)
-    machines, scale = TARGETS.columns()
+    exact = seconds_of(job, executors=candidates.executors, scale=candidates.scale)
+    executors, scale = TARGETS.columns()
 
     def observe(chosen: np.ndarray, generator: np.random.Generator) -> FloatArray:
         return noisy(exact[chosen], NOISE, generator)
@@ -284,7 +284,7 @@ def _synthetic(job: str, candidates: Candidates, cost: Cost, budget: float, repe
     return Trial(
         task=Task(candidates=candidates, cost=cost, budget=budget, runs=RUNS, targets=TARGETS),
         observe=observe,
-        truth=seconds_of(job, machines=machines, scale=scale),
+        truth=seconds_of(job, executors=executors, scale=scale),
         repetitions=repetitions,
         seed=SEED + list(TABLE_1).index(job),
     )

@@ -77,18 +77,18 @@ def objective_of(design_rows: FloatArray, weights: FloatArray) -> float:
     return a_criterion(information_matrix(rows, weights, none_observed))
 
 
-def candidates_of(*, machines: int, scales: int) -> Candidates:
+def candidates_of(*, executors: int, scales: int) -> Candidates:
     """The full grid of 1..machines and as many scales from 1 % to 10 % of the input."""
-    partitions = 100 * max(machines, scales)
+    partitions = 100 * max(executors, scales)
     return enumerate_candidates(
-        max_machines=machines, min_scale=0.01, max_scale=0.1, partitions=partitions, scale_steps=scales
+        max_executors=executors, min_scale=0.01, max_scale=0.1, partitions=partitions, scale_steps=scales
     )
 
 
 def report() -> str:
     """Both tables."""
-    grids = [candidates_of(machines=machines, scales=scales) for machines, scales in SIZES]
-    _relaxed(candidates_of(machines=4, scales=5))  # warm-up: imports, caches, the solver's library
+    grids = [candidates_of(executors=executors, scales=scales) for executors, scales in SIZES]
+    _relaxed(candidates_of(executors=4, scales=5))  # warm-up: imports, caches, the solver's library
     relaxed = pd.DataFrame([_relaxed(candidates) for candidates in grids])
     whole = pd.DataFrame([_whole(candidates) for candidates in grids])
     return (
@@ -102,7 +102,7 @@ def report() -> str:
 
 def _relaxed(candidates: Candidates) -> dict[str, float]:
     """Both formulations of the paper's problem, at a budget of eight runs of mean cost."""
-    rows = basis(ERNEST, machines=candidates.machines, scale=candidates.scale)
+    rows = basis(ERNEST, executors=candidates.executors, scale=candidates.scale)
     costs = relative_time(candidates)
     budget = RUNS * float(costs.mean())
     problem = design_problem(candidates=candidates, costs=costs, terms=ERNEST, criterion="A")
@@ -118,8 +118,8 @@ def _relaxed(candidates: Candidates) -> dict[str, float]:
 
 def _whole(candidates: Candidates) -> dict[str, float]:
     """Each criterion: the relaxed problem and rounding."""
-    most = int(candidates.machines.max())
-    targets = Targets(machines=(most, 2 * most, 4 * most))
+    most = int(candidates.executors.max())
+    targets = Targets(executors=(most, 2 * most, 4 * most))
     found: dict[str, float] = {"candidates": len(candidates)}
     for criterion in CRITERIA:
         design, seconds = _timed(

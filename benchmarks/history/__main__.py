@@ -73,14 +73,14 @@ def _profile(log: Path) -> RunProfile | None:
 
 def _corpus_row(job: str, runs: list[RecordedRun]) -> dict[str, object]:
     good = [run.past for run in runs if not run.failed]
-    counts = sorted({run.machines for run in good})
+    counts = sorted({run.executors for run in good})
     seconds, megabytes = [run.seconds for run in good], [run.input_bytes / 1e6 for run in good]
     return {
         "job": job,
         "runs": len(runs),
         "failed": sum(run.failed for run in runs),
         "told": sum(bool(run.past.failure) for run in runs),
-        "machines: runs": ", ".join(f"{n}: {sum(run.machines == n for run in good)}" for n in counts),
+        "machines: runs": ", ".join(f"{n}: {sum(run.executors == n for run in good)}" for n in counts),
         "seconds": f"{min(seconds):.0f}..{max(seconds):.0f}",
         "input MB": f"{min(megabytes):.0f}..{max(megabytes):.0f}",
     }

@@ -68,15 +68,15 @@ class _Question:
 def said_of(job: str, runs: Sequence[RecordedRun]) -> list[dict[str, Any]]:
     """What each method said of each run of a job, from each number of runs: rows for `error_table`."""
     in_order = sorted(runs, key=lambda run: run.past.started_at)
-    usual = Counter(run.past.machines for run in in_order if not run.failed).most_common(1)[0][0]
+    usual = Counter(run.past.executors for run in in_order if not run.failed).most_common(1)[0][0]
     rows = []
     for place, target in enumerate(in_order):
         if target.failed or target.past.failure:
             continue
-        case = USUAL if target.past.machines == usual else OTHER
+        case = USUAL if target.past.executors == usual else OTHER
         before = [run for run in in_order[:place] if not run.past.failure]
         if case == OTHER:
-            before = [run for run in before if run.past.machines != target.past.machines]
+            before = [run for run in before if run.past.executors != target.past.executors]
         for count in NUMBERS_OF_RUNS:
             if len(before) >= count:
                 question = _question(target.past, before[-count:])
@@ -133,7 +133,7 @@ def _by_model_of_all(question: _Question) -> _Seconds | None:
 
 def _predicted(predictor: TermAveraging, question: _Question) -> _Seconds:
     asked: RunColumns = {
-        "machines": np.array([question.target.machines]),
+        "executors": np.array([question.target.executors]),
         "scale": np.array([question.scale]),
     }
     bounds = [predictor.interval(level=level, **asked) for level in LEVELS]
@@ -152,9 +152,9 @@ def _by_replay(question: _Question) -> _Seconds | None:
     ]
     opinion = replay_scaled(
         profiles,
-        machines=[question.target.machines],
+        executors=[question.target.executors],
         scale=question.scale,
-        cores_per_machine=question.target.cores_per_machine,
+        executor_cores=question.target.executor_cores,
     )
     if not opinion.sizes:
         return None
@@ -170,7 +170,7 @@ def _by_survey(question: _Question) -> _Seconds | None:
     profiles = {run.past.application_id: run.profile for run in question.known}
     asked = [profile for run in runs_to_profile(past) if (profile := profiles[run.application_id])]
     surveyed = surveyed_job("", past, asked, goal=SurveyGoal(), prices=Prices())
-    size = next((size for size in surveyed.sizes if size.machines == question.target.machines), None)
+    size = next((size for size in surveyed.sizes if size.executors == question.target.executors), None)
     if size is None:
         return None
     came = question.target.seconds + question.target.startup_seconds

@@ -189,8 +189,8 @@ def _first_alarm(production: Production, runs: Sequence[Observation], learner: s
     errors: list[float] = []
     for position, run in enumerate(runs):
         model = learned(production, runs[:known], errors[:known])
-        said = _forecast(model, run.machines, run.scale)
-        errors.append(_error(model, run.machines, run.scale, run.seconds))
+        said = _forecast(model, run.executors, run.scale)
+        errors.append(_error(model, run.executors, run.scale, run.seconds))
         (low, high), (lowest, highest) = said.intervals
         evidence = test.add(
             CatalogueEntry(
@@ -213,12 +213,12 @@ def _first_alarm(production: Production, runs: Sequence[Observation], learner: s
 
 
 @lru_cache(maxsize=100_000)
-def _forecast(model: Model, machines: int, scale: float) -> Forecast:
+def _forecast(model: Model, executors: int, scale: float) -> Forecast:
     """Kept: the ways of learning, and all slow-downs, begin with the same runs."""
-    return forecast(model, Observation(index=0, machines=machines, scale=scale, seconds=1.0))
+    return forecast(model, Observation(index=0, executors=executors, scale=scale, seconds=1.0))
 
 
 @lru_cache(maxsize=100_000)
-def _error(model: Model, machines: int, scale: float, seconds: float) -> float:
-    (error,) = standardised_errors(model, machines=machines, scale=scale, seconds=seconds)
+def _error(model: Model, executors: int, scale: float, seconds: float) -> float:
+    (error,) = standardised_errors(model, executors=executors, scale=scale, seconds=seconds)
     return float(error)

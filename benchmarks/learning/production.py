@@ -80,7 +80,7 @@ def _whole_runs(context: Context, kind: str, generator: np.random.Generator) -> 
         order = generator.integers(len(single), size=RUNS_ANEW)
     chosen = np.array([single[position][0] for position in order], dtype=np.int64)
     seconds = np.array([single[position][1] for position in order])
-    return Runs(machines=points.machines[chosen], scale=points.scale[chosen], seconds=seconds)
+    return Runs(executors=points.executors[chosen], scale=points.scale[chosen], seconds=seconds)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,10 +98,10 @@ class Forecast:
 
 def forecast(model: Model, run: Observation) -> Forecast:
     """What a model says of a run."""
-    machines, scale = run.machines, run.scale
-    bounds = [predict_interval(model, level=level, machines=machines, scale=scale) for level in LEVELS]
+    executors, scale = run.executors, run.scale
+    bounds = [predict_interval(model, level=level, executors=executors, scale=scale) for level in LEVELS]
     return Forecast(
-        seconds=float(predict_seconds(model, machines=machines, scale=scale)[0]),
+        seconds=float(predict_seconds(model, executors=executors, scale=scale)[0]),
         intervals=tuple((float(low[0]), float(high[0])) for low, high in bounds),
     )
 
@@ -116,7 +116,7 @@ def learned(production: Production, runs: Sequence[Observation], errors: Sequenc
         return model
     return replace(
         model,
-        id=f"{production.name} {[(run.machines, run.seconds) for run in runs]}",
+        id=f"{production.name} {[(run.executors, run.seconds) for run in runs]}",
         observations=(*model.observations, *runs),
         learned_from=tuple(str(run.index) for run in runs),
         standardised_errors=tuple(errors),
@@ -140,7 +140,7 @@ def _error_before_learning(production: Production, position: int) -> float:
     """How far a run lay from what the model said of it that had learned from those before."""
     run = production.runs[position]
     model = learned(production, production.runs[:position])
-    (error,) = standardised_errors(model, machines=run.machines, scale=run.scale, seconds=run.seconds)
+    (error,) = standardised_errors(model, executors=run.executors, scale=run.scale, seconds=run.seconds)
     return float(error)
 
 
@@ -150,7 +150,7 @@ def amdahl_online(production: Production, position: int) -> Forecast | None:
     model = ExtendedAmdahl(degree=known.degree, state=known)
     run = production.runs[position]
     try:
-        return Forecast(seconds=float(model.predict(x=run.scale, processors=run.machines)[0]))
+        return Forecast(seconds=float(model.predict(x=run.scale, processors=run.executors)[0]))
     except FitError:
         return None
 
@@ -158,7 +158,7 @@ def amdahl_online(production: Production, position: int) -> Forecast | None:
 def mean_of_same(production: Production, position: int) -> Forecast:
     """The mean of the production runs on as many machines; without any, the model of the sample runs."""
     run = production.runs[position]
-    same = [each.seconds for each in production.runs[:position] if each.machines == run.machines]
+    same = [each.seconds for each in production.runs[:position] if each.executors == run.executors]
     return Forecast(seconds=fmean(same) if same else forecast(production.model, run).seconds)
 
 

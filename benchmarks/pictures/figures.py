@@ -29,11 +29,11 @@ from benchmarks.pictures.simulated import (
     sample_runs,
 )
 
-MOST_MACHINES = 16
+MOST_EXECUTORS = 16
 FIXED_MACHINES = 8
 FIXED_SCALE = 1.0
 
-MEMORY_CLIFF = "max(scale/machines - 0.05, 0)"
+MEMORY_CLIFF = "max(scale/executors - 0.05, 0)"
 """A term of a user's own: work that appears once a machine has more than a twentieth of the input."""
 
 SIZE = (3.3, 1.05)
@@ -54,7 +54,7 @@ def _name(meaning: str) -> str:
 
 def _picture(term: Term, name: str) -> Picture:
     title = (
-        f"{term.name} against 1 to {MOST_MACHINES} machines at scale {FIXED_SCALE:g}, "
+        f"{term.name} against 1 to {MOST_EXECUTORS} machines at scale {FIXED_SCALE:g}, "
         f"and against scale 0 to 1 on {FIXED_MACHINES} machines"
     )
     return Picture(name=name, title=title, draw=lambda: _draw_term(term))
@@ -64,11 +64,13 @@ def _draw_term(term: Term) -> Figure:
     figure = Figure(figsize=SIZE)
     left, right = figure.subplots(1, 2)
     figure.subplots_adjust(left=0.03, right=0.97, top=0.92, bottom=0.36, wspace=0.16)
-    machines = np.geomspace(1.0, MOST_MACHINES, 49)
-    _curve(left, machines, term.column(machines=machines, scale=np.full_like(machines, FIXED_SCALE)), BLUE)
-    _label(left, [1, MOST_MACHINES // 2, MOST_MACHINES], "machines")
+    executors = np.geomspace(1.0, MOST_EXECUTORS, 49)
+    _curve(
+        left, executors, term.column(executors=executors, scale=np.full_like(executors, FIXED_SCALE)), BLUE
+    )
+    _label(left, [1, MOST_EXECUTORS // 2, MOST_EXECUTORS], "executors")
     scale = np.linspace(0.001, 1.0, 49)
-    _curve(right, scale, term.column(machines=np.full_like(scale, FIXED_MACHINES), scale=scale), ORANGE)
+    _curve(right, scale, term.column(executors=np.full_like(scale, FIXED_MACHINES), scale=scale), ORANGE)
     _label(right, [0.0, 0.5, 1.0], "scale")
     return figure
 
@@ -122,8 +124,8 @@ def _draw_prediction() -> Figure:
 
 def _against_scale(axes: Axes) -> None:
     scale = np.geomspace(0.02, 1.0, 60)
-    _bands(axes, scale, machines=np.full(len(scale), MACHINES_OF_THE_LEFT), scale=scale)
-    seen = [run for run in sample_runs() if run.machines == MACHINES_OF_THE_LEFT]
+    _bands(axes, scale, executors=np.full(len(scale), MACHINES_OF_THE_LEFT), scale=scale)
+    seen = [run for run in sample_runs() if run.executors == MACHINES_OF_THE_LEFT]
     axes.plot(
         [run.scale for run in seen],
         [run.seconds for run in seen],
@@ -140,8 +142,8 @@ def _against_scale(axes: Axes) -> None:
 
 
 def _against_machines(axes: Axes) -> None:
-    machines = np.unique(np.round(np.geomspace(2.0, 64.0, 40)))
-    _bands(axes, machines, machines=machines, scale=np.ones(len(machines)))
+    executors = np.unique(np.round(np.geomspace(2.0, 64.0, 40)))
+    _bands(axes, executors, executors=executors, scale=np.ones(len(executors)))
     axes.plot(
         PRODUCTION_MACHINES,
         np.round(production_seconds(), DECIMALS),
@@ -156,18 +158,18 @@ def _against_machines(axes: Axes) -> None:
     _observed(axes, [float(count) for count in counts], f"samples: {min(counts)} to {max(counts)} machines")
     axes.set_xscale("log", base=2)
     _ticks(axes, [2, 4, 8, 16, 32, 64], ["2", "4", "8", "16", "32", "64"])
-    axes.set_xlabel("machines")
+    axes.set_xlabel("executors")
     axes.set_title("Seconds for the whole input", fontsize=10)
 
 
-def _bands(axes: Axes, x: FloatArray, *, machines: FloatArray, scale: FloatArray) -> None:
+def _bands(axes: Axes, x: FloatArray, *, executors: FloatArray, scale: FloatArray) -> None:
     for level, opacity in ((NEARLY_CERTAIN, 0.16), (LIKELY, 0.28)):
-        bounds = predict_interval(model(), machines=machines, level=level, scale=scale)
+        bounds = predict_interval(model(), executors=executors, level=level, scale=scale)
         low, high = (np.round(bound, DECIMALS) for bound in bounds)
         axes.fill_between(
             x, low, high, color=BLUE, alpha=opacity, linewidth=0.0, label=f"{100 * level:g} % interval"
         )
-    seconds = np.round(predict_seconds(model(), machines=machines, scale=scale), DECIMALS)
+    seconds = np.round(predict_seconds(model(), executors=executors, scale=scale), DECIMALS)
     axes.plot(x, seconds, color=BLUE, linewidth=2.0, label="prediction")
     axes.set_yscale("log")
 

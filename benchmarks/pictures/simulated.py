@@ -12,7 +12,7 @@ from airflow_provider_ernest.prediction.numbers import FloatArray
 from airflow_provider_ernest.prediction.terms import basis
 from airflow_provider_ernest.prediction.training import train
 
-COEFFICIENTS = {"1": 20.0, "scale": 40.0, "scale/machines": 3600.0, "log(machines)": 2.0, "machines": 0.2}
+COEFFICIENTS = {"1": 20.0, "scale": 40.0, "scale/executors": 3600.0, "log(executors)": 2.0, "executors": 0.2}
 """Seconds of each term: the truth that the model does not know."""
 
 NOISE = 0.04
@@ -25,20 +25,20 @@ PRODUCTION_MACHINES = (4, 8, 16, 32, 64)
 SEED = 2016
 
 
-def seconds_of(*, machines: FloatArray, scale: FloatArray | float) -> FloatArray:
+def seconds_of(*, executors: FloatArray, scale: FloatArray | float) -> FloatArray:
     """What runs take without noise, shape (n,)."""
-    rows = basis(list(COEFFICIENTS), machines=machines, scale=scale)
+    rows = basis(list(COEFFICIENTS), executors=executors, scale=scale)
     return np.asarray(rows @ np.array(list(COEFFICIENTS.values())), dtype=np.float64)
 
 
 @cache
 def sample_runs() -> tuple[Observation, ...]:
     """The runs that the model knows."""
-    machines, scale = (np.array(column, dtype=np.float64) for column in zip(*SAMPLE_RUNS, strict=True))
+    executors, scale = (np.array(column, dtype=np.float64) for column in zip(*SAMPLE_RUNS, strict=True))
     noise = 1.0 + NOISE * np.random.default_rng(SEED).standard_normal(len(SAMPLE_RUNS))
-    seconds = seconds_of(machines=machines, scale=scale) * noise
+    seconds = seconds_of(executors=executors, scale=scale) * noise
     return tuple(
-        Observation(index=index, machines=count, scale=share, seconds=float(time), hosts=("worker",) * count)
+        Observation(index=index, executors=count, scale=share, seconds=float(time), hosts=("worker",) * count)
         for index, ((count, share), time) in enumerate(zip(SAMPLE_RUNS, seconds, strict=True))
     )
 
@@ -47,7 +47,7 @@ def sample_runs() -> tuple[Observation, ...]:
 def production_seconds() -> FloatArray:
     """Single runs of the whole input on `PRODUCTION_MACHINES`, which the model does not know, shape (n,)."""
     noise = 1.0 + NOISE * np.random.default_rng(SEED + 1).standard_normal(len(PRODUCTION_MACHINES))
-    return seconds_of(machines=np.array(PRODUCTION_MACHINES, dtype=np.float64), scale=1.0) * noise
+    return seconds_of(executors=np.array(PRODUCTION_MACHINES, dtype=np.float64), scale=1.0) * noise
 
 
 @cache

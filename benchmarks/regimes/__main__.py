@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.recordings import error_table, shown
-from benchmarks.regimes.evaluation import CASES, MOST_MACHINES, RecordedRun, evaluate, recorded_runs
+from benchmarks.regimes.evaluation import CASES, MOST_EXECUTORS, RecordedRun, evaluate, recorded_runs
 
 SAME_WORK = ("gradient-memory", "gradient-disk")
 """Settings of one script that differ only in where cached data falls that finds no room."""
@@ -33,7 +33,7 @@ def main() -> None:
     announced = said[said["announced"].eq(True)]
     print("\nAnnounced, on either way")
     print(shown(error_table(announced.assign(case="all"), ["case"])))
-    print(f"\nThe same, on more machines than any known run, or not; {MOST_MACHINES} share two cores")
+    print(f"\nThe same, on more machines than any known run, or not; {MOST_EXECUTORS} share two cores")
     print(shown(error_table(announced, ["on more"])))
     print(same_work(runs))
     for case in CASES:
@@ -41,7 +41,7 @@ def main() -> None:
         print(shown(error_table(said[said["case"] == case], ["setting"])))
     missed = said[(said["low 95%"] > 1) | (said["high 95%"] < 1)]
     print(f"\nOutside the 95% interval: {len(missed)} of {said['low 95%'].count()}")
-    print(missed[["case", "setting", "machines", "scale", "seconds", "error"]].to_string(index=False))
+    print(missed[["case", "setting", "executors", "scale", "seconds", "error"]].to_string(index=False))
 
 
 def _setting_row(name: str, runs: Sequence[RecordedRun]) -> dict[str, object]:

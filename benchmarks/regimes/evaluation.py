@@ -22,7 +22,7 @@ from airflow_provider_ernest.prediction.regimes import WHOLE_CACHE, RegimeForeca
 from airflow_provider_ernest.prediction.training import train
 from benchmarks.recordings import LEVELS, REGIMES, unpack
 
-MOST_MACHINES = 4
+MOST_EXECUTORS = 4
 TARGET_FILES = 16
 """Of input, which are called the whole of it."""
 
@@ -62,12 +62,12 @@ def _run(fact: Mapping[str, Any], log_file: Path) -> RecordedRun:
     log = read_run(log_file)
     observation = Observation(
         index=fact["number"],
-        machines=fact["machines"],
+        executors=fact["executors"],
         scale=fact["files"] / TARGET_FILES,
-        seconds=run_seconds(log, fact["machines"]),
-        startup_seconds=max(0.0, registered_at(log, fact["machines"]) - log.started_at),
+        seconds=run_seconds(log, fact["executors"]),
+        startup_seconds=max(0.0, registered_at(log, fact["executors"]) - log.started_at),
         application_id=log.application_id,
-        hosts=tuple(executor.host for executor in log.machines),
+        hosts=tuple(executor.host for executor in log.executors),
         metrics=run_metrics(log),
     )
     changes_at = CHANGES_AT.get(fact["job"])
@@ -116,29 +116,29 @@ def _said_of(runs: Sequence[RecordedRun]) -> Iterator[dict[str, Any]]:
 def _is_beside(run: RecordedRun, other: RecordedRun) -> bool:
     """Whether it is on the same side, and another configuration."""
     one, two = run.observation, other.observation
-    return run.is_short == other.is_short and (one.machines, one.scale) != (two.machines, two.scale)
+    return run.is_short == other.is_short and (one.executors, one.scale) != (two.executors, two.scale)
 
 
 def _say(case: str, run: RecordedRun, known: Sequence[Observation]) -> dict[str, Any]:
     target = run.observation
     crosses = case in (INTO_SHORTAGE, OUT_OF_SHORTAGE)
-    forecast = foresee(known, machines=target.machines, scale=target.scale)
+    forecast = foresee(known, executors=target.executors, scale=target.scale)
     row: dict[str, Any] = {
         "case": case,
         "setting": run.setting,
-        "machines": target.machines,
+        "executors": target.executors,
         "scale": target.scale,
         "seconds": target.seconds,
         "announced": _is_announced(run, known, forecast) if crosses else None,
         "known": len(known),
-        "on more": target.machines > max(each.machines for each in known),
+        "on more": target.executors > max(each.executors for each in known),
     }
     said, bounds = math.nan, dict.fromkeys(LEVELS, (math.nan, math.nan))
     try:
         model = train(known, job=run.setting)
-        said = float(predict_seconds(model, machines=target.machines, scale=target.scale)[0])
+        said = float(predict_seconds(model, executors=target.executors, scale=target.scale)[0])
         for level in LEVELS:
-            lows, highs = predict_interval(model, machines=target.machines, scale=target.scale, level=level)
+            lows, highs = predict_interval(model, executors=target.executors, scale=target.scale, level=level)
             bounds[level] = float(lows[0]), float(highs[0])
     except ErnestError:
         pass  # a refusal is an answer, and is counted

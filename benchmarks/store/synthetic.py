@@ -41,14 +41,14 @@ def job_name(number: int) -> str:
 def a_model(job: str, when: datetime) -> Model:
     """A model of seven observations."""
     runs = tuple(
-        Observation(index=index, machines=1 + index, scale=0.1, seconds=60.0 - index) for index in range(7)
+        Observation(index=index, executors=1 + index, scale=0.1, seconds=60.0 - index) for index in range(7)
     )
     return Model(
         id=new_id(when),
         job=job,
         instance_type=INSTANCE_TYPE,
         at=when.isoformat(),
-        terms=(FittedTerm(name="scale/machines", meaning="parallel work", coefficient=600.0),),
+        terms=(FittedTerm(name="scale/executors", meaning="parallel work", coefficient=600.0),),
         validation=Validation(
             folds=(), residual_sum_of_squares=1.0, median_error_percent=3.0, max_error_percent=9.0
         ),
@@ -65,7 +65,7 @@ def a_production_run(job: str, when: datetime) -> ProductionRun:
         **new_stamp(when),
         job=job,
         instance_type=INSTANCE_TYPE,
-        machines=8,
+        executors=8,
         scale=1.0,
         seconds=55.0,
         predicted_seconds=50.0,
@@ -84,13 +84,13 @@ def _a_decision(job: str, when: datetime) -> DecisionRecord:
         job=job,
         instance_type=INSTANCE_TYPE,
         decision=Decision(
-            config=Configuration(machines=8, instance_type=INSTANCE_TYPE),
+            config=Configuration(executors=8, instance_type=INSTANCE_TYPE),
             goal="best value within 60 s",
             predicted_seconds=50.0,
         ),
         scale=1.0,
-        min_machines=1,
-        max_machines=16,
+        min_executors=1,
+        max_executors=16,
         model_id="20260101T000000.000000Z-00000000",
         deadline_seconds=60.0,
     )

@@ -61,7 +61,7 @@ def of_production(profile: RunProfile) -> RunProfile:
         application_id="app-20260320020000-0042",
         event_log="s3a://logs/app-20260320020000-0042.zstd",
         scale=1.0,
-        machines=8,
+        executors=8,
         slots=32,
     )
 
@@ -84,15 +84,15 @@ def replayed(
     offer: Offer,
     *,
     scale: float,
-    off: Callable[[int], float] = lambda machines: 1.02,
+    off: Callable[[int], float] = lambda executors: 1.02,
 ) -> BottleneckReport:
     """The same with a replay that is so many times what the model says of each number of machines."""
     goal = sizing_goal(objective="cheapest", scale=scale)
-    considered = choice_of(replace(offer, machines=SIZES), goal=goal)
+    considered = choice_of(replace(offer, executors=SIZES), goal=goal)
     sizes = [
         TwoOpinions(
-            machines=each.machines,
-            replayed_seconds=each.seconds * off(each.machines),
+            executors=each.executors,
+            replayed_seconds=each.seconds * off(each.executors),
             model_seconds=each.seconds,
             nearly_certain_seconds=each.nearly_certain_seconds,
         )
@@ -108,9 +108,9 @@ def replayed(
     return replace(report, replay=opinion)
 
 
-def slower_on_many(machines: int) -> float:
+def slower_on_many(executors: int) -> float:
     """A replay that sees skew on many machines, where the model does not."""
-    return 1.01 + 0.2 * max(0, machines - 6)
+    return 1.01 + 0.2 * max(0, executors - 6)
 
 
 def add_explanations(store: ModelStore, seeded: SeededModels) -> None:
@@ -152,4 +152,4 @@ def _after(model: Model) -> datetime:
 
 
 def _offer(model: Model) -> Offer:
-    return Offer(model=model, machines=SIZES, billing=Billing(price_per_hour=1.0))
+    return Offer(model=model, executors=SIZES, billing=Billing(price_per_hour=1.0))

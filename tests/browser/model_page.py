@@ -57,7 +57,7 @@ def expect_answer(page: Page, answer: dict[str, Any]) -> None:
     expect(rows).to_have_count(len(answer["rows"]))
     for place, row in enumerate(answer["rows"]):
         expect(rows.nth(place)).to_contain_text(row["roles"][0])
-        expect(rows.nth(place)).to_contain_text(str(row["machines"]))
+        expect(rows.nth(place)).to_contain_text(str(row["executors"]))
         expect(rows.nth(place)).to_contain_text(duration(row["seconds"]))
         if row["cost"] is not None:
             expect(rows.nth(place)).to_contain_text(dollars(row["cost"]))

@@ -48,7 +48,7 @@ SECRET_DAG_ID = "secret_dag"  # the name of a DAG, no password
 HOSTILE = "\"><img src=x onerror=alert(1)> 'quoted' ../../etc/passwd \u202eGröße 名前"
 ARTIFACT, NEXT_ARTIFACT = "1f" * 32, "c4" * 32
 DEADLINE_SECONDS = 450.0
-MOST_MACHINES = 24
+MOST_EXECUTORS = 24
 STATED_MACHINES = 12
 HIDDEN_TYPE = "x1.hidden"
 HIDDEN_HEADLINE = "Network-bound, as a DAG found out that not everybody may read"
@@ -63,7 +63,7 @@ CONDITIONS = RunConditions(
         "--depth": "7c" * 32,
     },
     input=InputFingerprint(partitions=PARTITIONS, total_bytes=320_000_000_000, columns=14, format="parquet"),
-    cores_per_machine=4,
+    executor_cores=4,
 )
 
 
@@ -127,7 +127,7 @@ class _Seeding:
             drifting, R3_2XLARGE, SyntheticJob(spreading=5200.0, random=Random(8)), days=[4, 3, 2, 1]
         )
         stale = self._save(self._trained("hourly_sessions", R3_XLARGE, days=40, seed=31))
-        self._run_before("hourly_sessions", R3_XLARGE, machines=32, days=[46, 45, 44])
+        self._run_before("hourly_sessions", R3_XLARGE, executors=32, days=[46, 45, 44])
         self._produce(stale, R3_XLARGE, SyntheticJob(), days=[5])
         self._produce(stale, R3_XLARGE, SyntheticJob(), days=[2], artifact_sha256=NEXT_ARTIFACT)
         seeded = SeededModels(
@@ -192,7 +192,7 @@ class _Seeding:
     ) -> Model:
         """A model by a design on a cluster, fitted so many days ago."""
         when = self.now - timedelta(days=days)
-        cluster = training_cluster(machine_type, machines=12, name=f"ernest-{seed:08x}", seed=seed)
+        cluster = training_cluster(machine_type, executors=12, name=f"ernest-{seed:08x}", seed=seed)
         design, work = planned(machine_type), SyntheticJob(random=Random(seed))
         observations = [
             work.observe(
@@ -225,9 +225,9 @@ class _Seeding:
         configurations = [(m, s) for m in (1, 2, 3, 4, 6, 8, 12, 16) for s in (0.02, 0.04, 0.06, 0.08, 0.1)]
         runs = []
         for index in range(observations):
-            machines, scale = configurations[index % len(configurations)]
+            executors, scale = configurations[index % len(configurations)]
             experiment = Experiment(
-                index=index, machines=machines, scale=scale, partitions=round(scale * PARTITIONS)
+                index=index, executors=executors, scale=scale, partitions=round(scale * PARTITIONS)
             )
             runs.append(job.observe(experiment, R3_XLARGE, hosts=hosts, origin=origin, when=when))
         model = train(
@@ -258,28 +258,28 @@ class _Seeding:
                 origin=self._origin("sizing.choose_config", when, dag_id),
             )
             self.store.save(record)
-            run_seconds = job.measure(machine_type, machines=decision.config.machines, scale=scale)
+            run_seconds = job.measure(machine_type, executors=decision.config.executors, scale=scale)
             run = production_run(record, run_seconds, when + timedelta(minutes=8))
             runs.append(replace(run, origin=self._origin("production", when, dag_id)))
             self.store.save(runs[-1])
         return runs
 
     def _run_before(
-        self, job: str, machine_type: MachineType, *, machines: int, days: Sequence[float]
+        self, job: str, machine_type: MachineType, *, executors: int, days: Sequence[float]
     ) -> None:
         """Run it on machines that somebody chose by hand, so many days ago each."""
         for ago in days:
             when = self.now - timedelta(days=ago)
-            seconds = SyntheticJob().measure(machine_type, machines=machines, scale=1.0)
+            seconds = SyntheticJob().measure(machine_type, executors=executors, scale=1.0)
             self.store.save(
                 ProductionRun(
                     **new_stamp(when),
                     job=job,
                     instance_type=machine_type.name,
-                    machines=machines,
+                    executors=executors,
                     scale=1.0,
                     seconds=seconds,
-                    cost=round(machines * machine_type.price_per_hour * seconds / 3600, 4),
+                    cost=round(executors * machine_type.price_per_hour * seconds / 3600, 4),
                     artifact_sha256=ARTIFACT,
                     origin=self._origin("production", when, None),
                 )
@@ -289,7 +289,7 @@ class _Seeding:
         """A night without a model, and a night with a deadline out of reach, so many days ago."""
         goal = sizing_goal(deadline_seconds=60.0, confidence=0.95)
         stated = Decision(
-            config=Configuration(machines=STATED_MACHINES, instance_type=machine_type.name),
+            config=Configuration(executors=STATED_MACHINES, instance_type=machine_type.name),
             goal=Goal(goal).in_words,
             confidence=goal.confidence,
             fallback_reason=NO_MODEL,
@@ -314,8 +314,8 @@ class _Seeding:
             scale=scale,
             model_id=decision.model_id,
             deadline_seconds=goal.deadline_seconds,
-            min_machines=1,
-            max_machines=MOST_MACHINES,
+            min_executors=1,
+            max_executors=MOST_EXECUTORS,
             artifact_sha256=ARTIFACT,
             origin=self._origin("sizing.choose_config", when, None),
             confidence=goal.confidence,
@@ -376,7 +376,7 @@ def hostile(model: Model) -> Model:
 
 def of_a_newer_version(model: Model) -> Model:
     """With a term that this version does not know."""
-    term = FittedTerm(name="entangled(machines)", meaning="what nobody here knows", coefficient=1.0)
+    term = FittedTerm(name="entangled(executors)", meaning="what nobody here knows", coefficient=1.0)
     return replace(model, terms=(*model.terms, term))
 
 
@@ -387,12 +387,12 @@ def of_the_command_line() -> Model:
     observations = [
         Observation(
             index=index,
-            machines=machines,
+            executors=executors,
             scale=scale,
-            seconds=job.measure(R3_XLARGE, machines=machines, scale=scale) * random.gauss(1, 0.01),
+            seconds=job.measure(R3_XLARGE, executors=executors, scale=scale) * random.gauss(1, 0.01),
             instance_type="local",
         )
-        for index, (machines, scale) in enumerate(runs)
+        for index, (executors, scale) in enumerate(runs)
     ]
     return train(observations, job="ad_hoc_clicks", method="relative")
 
@@ -445,7 +445,7 @@ def surveyed(when: datetime) -> Survey:
 
 def _offer(model: Model, machine_type: MachineType) -> Offer:
     billing = Billing(price_per_hour=machine_type.price_per_hour)
-    return Offer(model=model, machines=range(1, MOST_MACHINES + 1), billing=billing)
+    return Offer(model=model, executors=range(1, MOST_EXECUTORS + 1), billing=billing)
 
 
 def _dated(model: Model, when: datetime) -> Model:

@@ -58,14 +58,14 @@ class SyntheticJob:
     noise: float = 0.03
     random: Random = field(default_factory=lambda: Random(7))
 
-    def expected_seconds(self, machine_type: MachineType, *, machines: int, scale: float) -> float:
+    def expected_seconds(self, machine_type: MachineType, *, executors: int, scale: float) -> float:
         """Without noise and start-up."""
-        spread = self.spreading / machine_type.speed * scale / machines
-        return self.fixed + spread + self.gathering * math.log(machines) + self.machine * machines
+        spread = self.spreading / machine_type.speed * scale / executors
+        return self.fixed + spread + self.gathering * math.log(executors) + self.machine * executors
 
-    def measure(self, machine_type: MachineType, *, machines: int, scale: float) -> float:
+    def measure(self, machine_type: MachineType, *, executors: int, scale: float) -> float:
         """As a run would take it, start-up excluded."""
-        expected = self.expected_seconds(machine_type, machines=machines, scale=scale)
+        expected = self.expected_seconds(machine_type, executors=executors, scale=scale)
         return round(expected * math.exp(self.random.gauss(0.0, self.noise)), 3)
 
     def observe(
@@ -78,11 +78,11 @@ class SyntheticJob:
         when: datetime,
     ) -> Observation:
         """An experiment that was run on the first of the hosts."""
-        seconds = self.measure(machine_type, machines=experiment.machines, scale=experiment.scale)
+        seconds = self.measure(machine_type, executors=experiment.executors, scale=experiment.scale)
         application_id = f"app-{when:%Y%m%d%H%M%S}-{experiment.index:04d}"
         return Observation(
             index=experiment.index,
-            machines=experiment.machines,
+            executors=experiment.executors,
             scale=experiment.scale,
             seconds=seconds,
             startup_seconds=round(STARTUP_SECONDS * math.exp(self.random.gauss(0.0, 0.08)), 3),
@@ -91,14 +91,14 @@ class SyntheticJob:
             iterations=experiment.iterations,
             application_id=application_id,
             event_log=f"s3a://logs/spark-events/{application_id}",
-            hosts=hosts[: experiment.machines],
+            hosts=hosts[: experiment.executors],
             metrics=_metrics(experiment, machine_type, seconds),
             origin=origin,
         )
 
 
 def _metrics(experiment: Experiment, machine_type: MachineType, seconds: float) -> RunMetrics:
-    slots = machine_type.cores * experiment.machines
+    slots = machine_type.cores * experiment.executors
     return RunMetrics(
         tasks=experiment.partitions + SHUFFLE_PARTITIONS,
         slots=slots,
@@ -115,12 +115,12 @@ def production_run(record: DecisionRecord, run_seconds: float, when: datetime) -
     """What came of a decision."""
     decision = record.decision
     seconds = run_seconds + STARTUP_SECONDS
-    machines = decision.config.machines
+    executors = decision.config.executors
     return ProductionRun(
         **new_stamp(when),
         job=record.job,
         instance_type=record.instance_type,
-        machines=machines,
+        executors=executors,
         scale=record.scale,
         seconds=seconds,
         run_seconds=run_seconds,
@@ -128,7 +128,7 @@ def production_run(record: DecisionRecord, run_seconds: float, when: datetime) -
         predicted_seconds=decision.predicted_seconds,
         likely_seconds=decision.likely_seconds,
         nearly_certain_seconds=decision.nearly_certain_seconds,
-        cost=round(machines * (decision.price_per_hour or 0.0) * seconds / 3600, 4),
+        cost=round(executors * (decision.price_per_hour or 0.0) * seconds / 3600, 4),
         model_id=record.model_id,
         decision_id=record.id,
         artifact_sha256=record.artifact_sha256,
@@ -137,12 +137,12 @@ def production_run(record: DecisionRecord, run_seconds: float, when: datetime) -
     )
 
 
-def training_cluster(machine_type: MachineType, *, machines: int, name: str, seed: int) -> TrainingCluster:
+def training_cluster(machine_type: MachineType, *, executors: int, name: str, seed: int) -> TrainingCluster:
     """Machines with their bandwidths, of which those too many were culled: the slowest."""
     random = Random(seed)
     slow = {2: 0.55, 9: 0.78}
     members = []
-    for number in range(machines + len(slow)):
+    for number in range(executors + len(slow)):
         share = slow.get(number, 1.0) * random.gauss(1.0, 0.03)
         why = f"slowest by memory bandwidth: {100 * share:.0f} % of the median" if number in slow else ""
         members.append(
@@ -159,7 +159,7 @@ def training_cluster(machine_type: MachineType, *, machines: int, name: str, see
         kind="ec2",
         name=name,
         instance_type=machine_type.name,
-        cores_per_machine=machine_type.cores,
+        executor_cores=machine_type.cores,
         price_per_hour=machine_type.price_per_hour,
         machines=tuple(members),
     )
@@ -176,11 +176,11 @@ def planned(machine_type: MachineType, *, iterations: int | None = None) -> Desi
     from airflow_provider_ernest.design.plan import plan_design
 
     candidates = enumerate_candidates(
-        max_machines=12,
+        max_executors=12,
         min_scale=0.02,
         max_scale=0.1,
         partitions=PARTITIONS,
-        cores_per_machine=machine_type.cores,
+        executor_cores=machine_type.cores,
         scale_steps=12,
     )
     return plan_design(candidates=candidates, max_runs=9, iterations=iterations)

@@ -28,14 +28,14 @@ def opened(site: Site, visit: Any) -> Page:
 def test_find_the_size_and_its_chance(site: Site, page: Page):
     answer = answer_to(site, site.seeded.nightly_join)
     expect_answer(page, answer)
-    for name in ("machines", "time", "cost", "chance", "kept"):
+    for name in ("executors", "time", "cost", "chance", "kept"):
         expect(tile(page, name)).to_be_in_viewport(ratio=1)
     assert page.locator("#decision .notice").count() <= 1
 
 
 def test_each_chart_comes_when_asked_for_with_its_numbers(site: Site, page: Page):
     told = predicted(site, site.seeded.nightly_join)
-    chosen = f"Chosen: {told['decision']['machines']} machines"
+    chosen = f"Chosen: {told['decision']['executors']} machines"
     rows = {"Time": told["curve"], "Cost": told["alternatives"], "Where time goes": told["curve"]}
     for label, section in (("Where time goes", "shares"), ("Cost", "cost"), ("Time", "time")):
         page.get_by_role("radio", name=label, exact=True).check(force=True)
@@ -54,7 +54,7 @@ def test_what_if_the_deadline_were_a_minute_sooner(site: Site, own_page: Page):
     assert told["decision"]["predicted_seconds"] < before["predicted_seconds"]
     expect_answer(own_page, told["answer"])
     expect(own_page.locator("#time-chart")).to_have_attribute(
-        "aria-label", re.compile(f"Chosen: {told['decision']['machines']} machines")
+        "aria-label", re.compile(f"Chosen: {told['decision']['executors']} machines")
     )
 
 
@@ -86,8 +86,8 @@ def test_find_out_why_the_goal_is_out_of_reach_and_what_could_be_asked(site: Sit
     assert told["out_of_reach"]
     expect_answer(own_page, told["answer"])
     nearest = told["most_probable"]
-    expect(tile(own_page, "machines")).to_contain_text("Nearest")
-    expect(tile(own_page, "machines")).to_contain_text(f"{nearest['machines']} machines")
+    expect(tile(own_page, "executors")).to_contain_text("Nearest")
+    expect(tile(own_page, "executors")).to_contain_text(f"{nearest['executors']} machines")
     expect(own_page.locator("#time-chart")).not_to_have_attribute("aria-label", re.compile("Chosen:"))
 
 

@@ -61,8 +61,8 @@ def test_see_how_the_sample_runs_were_planned_and_what_came_of_them(site: Site, 
 
 
 def test_see_which_machines_were_culled_and_why(site: Site, page: Page):
-    machines = site.answer("api/model", **of(site.seeded.nightly_join))["cluster"]["machines"]
-    culled = [machine for machine in machines if machine["culled_because"]]
+    executors = site.answer("api/model", **of(site.seeded.nightly_join))["cluster"]["machines"]
+    culled = [machine for machine in executors if machine["culled_because"]]
     assert culled, "the sample cluster must have stragglers"
     figure = unfold(page.locator("#measured"))
     expect(figure.locator("#machines-chart svg path").first).to_be_attached()

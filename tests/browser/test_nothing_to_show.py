@@ -48,7 +48,7 @@ def test_a_model_of_a_newer_version_still_shows_what_it_holds(site: Site, visit)
     here.expected_errors = (422,)
     model = site.seeded.unknown_term
     here.open("model", **of(model))
-    expect(here.page.locator("#decision")).to_contain_text("entangled(machines)")
+    expect(here.page.locator("#decision")).to_contain_text("entangled(executors)")
     runs = unfold(here.page.locator("#sample-runs")).locator("tbody tr")
     expect(runs).to_have_count(len(model.observations))
 

@@ -29,7 +29,7 @@ def of_a_model(job: str) -> str:
     trained = replace(trained, terms=tuple(replace(term, meaning=job) for term in trained.terms))
     goal = sizing_goal(deadline_seconds=200)
     billing = Billing(price_per_hour=0.5, boot_seconds=20)
-    prediction = prediction_alone(trained, machines=range(1, 17), billing=billing, goal=goal)
+    prediction = prediction_alone(trained, executors=range(1, 17), billing=billing, goal=goal)
     return report.of_model(trained, prediction, goal=goal)
 
 

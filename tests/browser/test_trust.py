@@ -130,7 +130,7 @@ def test_a_replay_that_breaks_the_deadline_leads_and_opens_its_numbers(site: Sit
             not low <= size["replayed_seconds"] <= high
             for size in replay["sizes"]
             for point in told["curve"]
-            if point["machines"] == size["machines"]
+            if point["executors"] == size["executors"]
             for low, high in [point["nearly_certain_seconds"]]
         )
     )

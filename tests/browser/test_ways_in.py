@@ -69,7 +69,7 @@ def test_the_tab_of_a_run(site: Site, visit):
     visit.page.get_by_role("link", name="Ernest", exact=True).click()
     visit.loaded(visit.frame)
     (card,) = site.answer("api/run", dag_id=RUN_DAG, run_id=site.run_id)["cards"]
-    size = f"{card['decision']['machines']} machine"
+    size = f"{card['decision']['executors']} machine"
     expect(visit.frame.get_by_role("heading", level=2).first).to_contain_text(size)
     visit.frame.get_by_role("link", name=f"{RUN_JOB} on {RUN_TYPE}").click()
     expect(visit.frame.get_by_role("heading", level=1)).to_contain_text(RUN_JOB)

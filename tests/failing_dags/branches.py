@@ -69,9 +69,9 @@ def sample(self: SampleRunOperator, context: Any) -> dict[str, Any]:
             raise RuntimeError("the run failed")
     return Observation(
         index=experiment.index,
-        machines=experiment.machines,
+        executors=experiment.executors,
         scale=experiment.scale,
-        seconds=2.0 + 120.0 * experiment.scale / experiment.machines + 1.5 * experiment.machines,
+        seconds=2.0 + 120.0 * experiment.scale / experiment.executors + 1.5 * experiment.executors,
         startup_seconds=5.0,
         instance_type=instance_type,
     ).to_dict()
@@ -130,9 +130,9 @@ class Prepare(BaseOperator):
         raise AirflowSkipException() if self.end == "skipped" else RuntimeError("no input")
 
 
-BOUNDS = DesignBounds(max_machines=4, max_runs=5)
-IN_ROUNDS = DesignBounds(max_machines=4, rounds=3)
-FOUR_IN_ROUNDS = DesignBounds(max_machines=4, min_runs=4, max_runs=4, rounds=3)
+BOUNDS = DesignBounds(max_executors=4, max_runs=5)
+IN_ROUNDS = DesignBounds(max_executors=4, rounds=3)
+FOUR_IN_ROUNDS = DesignBounds(max_executors=4, min_runs=4, max_runs=4, rounds=3)
 """The fourth run is one of a second round."""
 
 
@@ -156,7 +156,7 @@ def sized(
             input=SampledInput(path=__file__, partitions=100),
             bounds=bounds,
             cluster=[LocalClusterSpec(machines=4, instance_type=name) for name in types],
-            goal=SizingGoal(**{"deadline_seconds": 60, "max_machines": 4, "price_per_hour": 0.1, **goal}),
+            goal=SizingGoal(**{"deadline_seconds": 60, "max_executors": 4, "price_per_hour": 0.1, **goal}),
             cluster_options={"retries": 0},
             run_retries=0,
         )
@@ -175,16 +175,16 @@ BRANCHES: dict[str, Callable[[str], DAG]] = {
     "one_is_left": partial(sized, types=("broken", "unavailable", "good")),
     "none_is_left": partial(sized, types=("broken", "unavailable")),
     "eager": partial(sized, types=("broken",), trigger_rule="all_done"),
-    "fallen_back": partial(sized, types=("unavailable",), fallback_machines=2),
-    "unprepared": partial(sized, prepare="failed", fallback_machines=2),
-    "not_wanted": partial(sized, types=("good", "better"), prepare="skipped", fallback_machines=2),
+    "fallen_back": partial(sized, types=("unavailable",), fallback_executors=2),
+    "unprepared": partial(sized, prepare="failed", fallback_executors=2),
+    "not_wanted": partial(sized, types=("good", "better"), prepare="skipped", fallback_executors=2),
     "unreported": sized,
     # No model of runs that are not all alike is as exact as that.
     "inadequate": partial(
         sized,
         types=("unavailable", "good"),
         max_error_percent=1e-9,
-        fallback_machines=1,
+        fallback_executors=1,
         fallback_instance_type="good",
     ),
     # Those of one job share its models, and are run in this order.
@@ -192,7 +192,7 @@ BRANCHES: dict[str, Callable[[str], DAG]] = {
     "reused": partial(sized, job="reused"),
     "reused_on_its_cluster": partial(sized, job="reused", on_same_cluster=True),
     "reused_with_another": partial(sized, types=("good", "better"), job="reused"),
-    "reused_by_both": partial(sized, types=("good", "better"), job="reused", fallback_machines=2),
+    "reused_by_both": partial(sized, types=("good", "better"), job="reused", fallback_executors=2),
     "reused_unless_prepared": partial(sized, job="reused", prepare="skipped"),
     "replaced": partial(sized, job="reused", application=json.__file__),
     "clear_at_once": partial(sized, bounds=IN_ROUNDS, **CLEAR),
@@ -200,7 +200,7 @@ BRANCHES: dict[str, Callable[[str], DAG]] = {
     "in_two_rounds": partial(sized, bounds=FOUR_IN_ROUNDS, **CLEAR),
     "second_round_fails": partial(sized, types=("tiring",), bounds=FOUR_IN_ROUNDS, **CLEAR),
     "first_round_fails": partial(
-        sized, types=("broken",), bounds=FOUR_IN_ROUNDS, fallback_machines=2, **CLEAR
+        sized, types=("broken",), bounds=FOUR_IN_ROUNDS, fallback_executors=2, **CLEAR
     ),
     "killed_between_rounds": partial(sized, bounds=FOUR_IN_ROUNDS, **CLEAR),
 }

@@ -27,10 +27,10 @@ PRICES = {"local": 0.2, "m5.large": 0.096, "c5.xlarge": 0.17}
 SPEEDS = {"local": 1.0, "m5.large": 1.0, "c5.xlarge": 1.9}
 
 
-def seconds(machines: int, scale: float, instance_type: str, *, index: int = 0) -> float:
+def seconds(executors: int, scale: float, instance_type: str, *, index: int = 0) -> float:
     """What the job takes: 20 s in any case, an hour's work that spreads, 2 s a machine; 2 % scatter."""
-    known = 20.0 + 3600.0 * scale / machines / SPEEDS[instance_type] + 2.0 * machines
-    return round(known * (1.0 + 0.02 * math.sin(7.0 * (index + 1) + machines)), 3)
+    known = 20.0 + 3600.0 * scale / executors / SPEEDS[instance_type] + 2.0 * executors
+    return round(known * (1.0 + 0.02 * math.sin(7.0 * (index + 1) + executors)), 3)
 
 
 @dataclass(kw_only=True)
@@ -75,8 +75,8 @@ def one_type(sized: Sized) -> None:
 def several_types(sized: Sized) -> None:
     """The cheaper of two types of machine."""
     ec2 = public("EC2ClusterSpec")
-    clusters = [ec2(machines=4, instance_type=name, **MACHINES) for name in ("m5.large", "c5.xlarge")]
-    run = _run(sized, cluster=clusters, goal={"price_per_hour": None, "max_machines": 8})
+    clusters = [ec2(executors=4, instance_type=name, **MACHINES) for name in ("m5.large", "c5.xlarge")]
+    run = _run(sized, cluster=clusters, goal={"price_per_hour": None, "max_executors": 8})
     _train(run, types={"ernest.m5_large": "m5.large", "ernest.c5_xlarge": "c5.xlarge"})
     _produce(run)
 
@@ -91,7 +91,7 @@ def reused(sized: Sized) -> None:
 
 def fallen_back(sized: Sized) -> None:
     """The training fails, and a fallback is stated."""
-    run = _run(sized, goal={"fallback_machines": 6})
+    run = _run(sized, goal={"fallback_executors": 6})
     run.execute("ernest.find_model")
     run.execute("ernest.design")
     run.put("ernest.create_cluster", _handle("local"))
@@ -124,7 +124,7 @@ def infeasible(sized: Sized) -> None:
 
 def most_probable(sized: Sized) -> None:
     """No number of machines keeps the deadline surely, and the most probable one is wanted then."""
-    goal = {"deadline_seconds": 475, "confidence": 0.99, "max_machines": 8, "on_failure": "most_probable"}
+    goal = {"deadline_seconds": 475, "confidence": 0.99, "max_executors": 8, "on_failure": "most_probable"}
     run = _run(sized, goal=goal)
     _train(run)
     _produce(run)
@@ -134,13 +134,13 @@ def on_a_lake(sized: Sized) -> None:
     """A cluster of YARN that is there already; here the sample runs and production are submitted, too."""
     cluster = public("ConnectedCluster")(
         spark_conn_id="lake",
-        machines=8,
+        executors=8,
         cores_per_machine=2,
         memory_megabytes_per_machine=4096,
         instance_type="lake",
         price_per_hour=0.3,
     )
-    goal = {"deadline_seconds": 240, "price_per_hour": None, "max_machines": 8}
+    goal = {"deadline_seconds": 240, "price_per_hour": None, "max_executors": 8}
     logs = sized.folder / "logs"
     logs.mkdir()
     conf = {"spark.eventLog.enabled": "true", "spark.eventLog.dir": f"file://{logs}"}
@@ -178,7 +178,7 @@ def _run(
 ) -> Run:
     """The next run of the job's DAG."""
     cluster = cluster or public("LocalClusterSpec")(machines=16)
-    stated = {"deadline_seconds": 600, "price_per_hour": PRICES["local"], "max_machines": 10, **(goal or {})}
+    stated = {"deadline_seconds": 600, "price_per_hour": PRICES["local"], "max_executors": 10, **(goal or {})}
     with DAG(f"nightly_{sized.name}", schedule=None) as dag:
         ernest = public("ErnestTaskGroup")(
             job=public("SparkJob")(
@@ -190,7 +190,7 @@ def _run(
             input=public("SampledInput")(
                 path=str(sized.folder / "input"), partitions=PARTITIONS, sampling="argument"
             ),
-            bounds=public("DesignBounds")(max_machines=4),
+            bounds=public("DesignBounds")(max_executors=4),
             cluster=cluster,
             goal=public("SizingGoal")(**stated),
             store=str(sized.store),
@@ -252,7 +252,7 @@ def _produce(run: Run, *, slower: float = 1.0, took: float | None = None) -> Non
 def _handle(instance_type: str) -> dict[str, Any]:
     """The cluster of the sample runs, as its task returns it."""
     is_local = instance_type == "local"
-    machines = 16 if is_local else 4
+    executors = 16 if is_local else 4
     return {
         "schema": 1,
         "kind": "local" if is_local else "ec2",
@@ -270,23 +270,23 @@ def _handle(instance_type: str) -> dict[str, Any]:
                 "instance_id": None if is_local else f"i-{number:04d}",
                 "price_per_hour": None if is_local else PRICES[instance_type],
             }
-            for number in range(machines)
+            for number in range(executors)
         ],
     }
 
 
 def _observation(experiment: dict[str, Any], instance_type: str) -> dict[str, Any]:
     """What came of a sample run, as its task returns it."""
-    index, machines, scale = (experiment[name] for name in ("index", "machines", "scale"))
+    index, executors, scale = (experiment[name] for name in ("index", "executors", "scale"))
     return {
         "schema": 1,
         "index": index,
-        "machines": machines,
+        "executors": executors,
         "scale": scale,
-        "seconds": seconds(machines, scale, instance_type, index=index),
+        "seconds": seconds(executors, scale, instance_type, index=index),
         "startup_seconds": STARTUP_SECONDS,
         "instance_type": instance_type,
         "application_id": f"app-20010101000000-{index:04d}",
         "event_log": f"/logs/app-20010101000000-{index:04d}",
-        "hosts": [f"10.0.0.{10 + number}" for number in range(machines)],
+        "hosts": [f"10.0.0.{10 + number}" for number in range(executors)],
     }

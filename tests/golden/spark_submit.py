@@ -51,35 +51,35 @@ def main(folder: str) -> None:
         notes.write(json.dumps(words) + "\n")
     given = [word for before, word in pairwise(words) if before == "--conf"]
     conf = dict(word.split("=", 1) for word in given)
-    machines, scale = int(conf["spark.executor.instances"]), float(words[-1])
+    executors, scale = int(conf["spark.executor.instances"]), float(words[-1])
     number = len((Path(folder) / NOTES).read_text().splitlines())
     name = f"app-20010101000000-{number:04d}"
     logs = Path(conf["spark.eventLog.dir"].removeprefix("file://"))
-    log.write(logs / name, *_events(name, machines=machines, scale=scale))
+    log.write(logs / name, *_events(name, executors=executors, scale=scale))
 
 
-def _events(name: str, *, machines: int, scale: float) -> Iterator[dict[str, Any]]:
+def _events(name: str, *, executors: int, scale: float) -> Iterator[dict[str, Any]]:
     """A run of two stages: one that computes, and one whose tasks wait for the network most of their time."""
-    computed = round(1000 * (4.0 + 900.0 * scale / machines))
-    exchanged = round(1000 * (3.0 + 600.0 * scale / machines + machines))
+    computed = round(1000 * (4.0 + 900.0 * scale / executors))
+    exchanged = round(1000 * (3.0 + 600.0 * scale / executors + executors))
     yield {"Event": "SparkListenerLogStart", "Spark Version": "4.0.0"}
     yield log.environment(**{"spark.master": "yarn"})
     yield log.started(**{"App ID": name}, Timestamp=BEGIN)
     ready = BEGIN + 5000
-    for number in range(machines):
+    for number in range(executors):
         yield log.executor(number, at=ready, host=f"10.0.0.{10 + number}", cores=CORES)
     yield log.job(0, 0, 1, at=ready)
-    yield from _stage(0, machines, began=ready, milliseconds=computed, waiting=0.05)
-    yield from _stage(1, machines, began=ready + computed, milliseconds=exchanged, waiting=0.8)
+    yield from _stage(0, executors, began=ready, milliseconds=computed, waiting=0.05)
+    yield from _stage(1, executors, began=ready + computed, milliseconds=exchanged, waiting=0.8)
     yield log.job_end(0, at=ready + computed + exchanged)
     yield log.ended(ready + computed + exchanged)
 
 
 def _stage(
-    stage: int, machines: int, *, began: int, milliseconds: int, waiting: float
+    stage: int, executors: int, *, began: int, milliseconds: int, waiting: float
 ) -> Iterator[dict[str, Any]]:
     """A task on each core, of which so great a share waits for what others have shuffled."""
-    tasks = CORES * machines
+    tasks = CORES * executors
     about = {
         "Stage Name": f"count at job.py:{10 + stage}",
         "Number of Tasks": tasks,

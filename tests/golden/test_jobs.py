@@ -83,7 +83,7 @@ def test_submissions(golden: Any, sized_jobs: dict[str, Sized]) -> None:
 QUESTIONS = ["model", "clarity", "prediction"]
 FURTHER_QUESTIONS = {
     "prediction_stated": "prediction?deadline_seconds=500&confidence=0.95&price_per_hour=0.25"
-    "&min_machines=2&max_machines=12&scale=1.2",
+    "&min_executors=2&max_executors=12&scale=1.2",
     "prediction_out_of_reach": "prediction?deadline_seconds=60",
     "prediction_billed": "prediction?objective=balanced&billing_increment_seconds=3600&boot_seconds=90",
     "prediction_refused": "prediction?deadline_seconds=0",

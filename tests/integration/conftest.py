@@ -133,6 +133,6 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
     from tests.integration import leak_table
 
     if _mishaps:
-        terminalreporter.section("machines after mishaps")
+        terminalreporter.section("executors after mishaps")
         for line in [leak_table.HEADING, *_mishaps]:
             terminalreporter.write_line(line)

@@ -74,7 +74,7 @@ def test_a_type_that_never_starts_and_a_model_too_bad_lead_to_the_stated_fallbac
     assert run["tasks"]["ernest.good.fit_model"] == "failed"
     assert run["state"] == "success"
     (decided,) = run["decided"]
-    assert decided["decision"]["config"]["machines"] == 1
+    assert decided["decision"]["config"]["executors"] == 1
     for named in ("good", "leave-one-out", "unavailable"):
         assert named in decided["decision"]["fallback_reason"]
 

@@ -339,7 +339,7 @@ def test_the_whole_loop(bed: Testbed, start: Callable[[str], Run], server: Airfl
     (recorded,) = store.newest(ProductionRun, "count_lines", handle.instance_type)
     assert recorded.origin is not None
     assert (recorded.origin.run_id, recorded.origin.task_id) == (run.run_id, "production")
-    assert recorded.machines == WORKERS
+    assert recorded.executors == WORKERS
     assert recorded.run_seconds is not None
     assert 0 < recorded.run_seconds < recorded.seconds
     assert (recorded.application_id or "").startswith("app-")

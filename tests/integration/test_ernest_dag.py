@@ -66,15 +66,15 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AirflowServer]:
 def past_runs(folder: Path, input_folder: Path) -> Path:
     """Event logs of two nights on each of one to three machines, and of another job."""
     total_bytes = sum(file.stat().st_size for file in input_folder.iterdir())
-    for night, machines in enumerate((1, 2, 3, 1, 2, 3)):
+    for night, executors in enumerate((1, 2, 3, 1, 2, 3)):
         log_of(
             folder / f"app-{night}",
             f"from_history 2026-11-0{night + 1}",
             application=f"app-{night}",
-            machines=machines,
+            executors=executors,
             input_bytes=total_bytes // FILES,
             tasks=FILES,
-            end=121_000 + 120_000 // machines + 500 * night,
+            end=121_000 + 120_000 // executors + 500 * night,
         )
     log_of(folder / "app-6", "another job", application="app-6")
     return folder
@@ -159,7 +159,7 @@ def test_failed_runs_are_retried_named_and_the_fallback_is_taken(
     assert len(api.xcom(dag_id, run_id, "ernest.fit_model")["observations"]) == len(run_of)
 
     decision = Decision.from_dict(api.xcom(dag_id, run_id, "ernest.choose_config"))
-    assert decision.config.machines == 2
+    assert decision.config.executors == 2
     assert "0.5 s" in decision.fallback_reason
     assert "FALLBACK to 2 machines" in log_of("ernest.choose_config")
     assert {task.state for task in tasks if task.task_id == "production"} == {"success"}
@@ -192,13 +192,13 @@ def test_the_better_of_two_types_is_chosen_and_runs_production(
         assert [run.index for run in model.design.experiments] == [0, 1, 2, 3], "it is of all rounds"
         assert model.design.reason == "Stop: 4 sample runs were made, and max_runs is 4."
     assert all(model.base_model_id is None for model in models.values())
-    assert {model.cluster.cores_per_machine for model in models.values()} == {1, 2}
+    assert {model.cluster.executor_cores for model in models.values()} == {1, 2}
     assert decision.model_id == models["two-core"].id
     (decided,) = store.newest(DecisionRecord, dag_id, "two-core")
     assert set(decided.model_ids) == {model.id for model in models.values()}
 
     production = ProductionRun.from_dict(api.xcom(dag_id, run_id, "production", key="production_run"))
-    assert (production.machines, production.instance_type) == (decision.config.machines, "two-core")
+    assert (production.executors, production.instance_type) == (decision.config.executors, "two-core")
     assert not processes_mentioning(clusters_of(server, dag_id)), "all clusters have ended"
 
 
@@ -242,7 +242,7 @@ def test_past_runs_that_tell_enough_size_production_without_a_cluster(
     assert all(run.from_history for run in model.observations)
     assert training_dollars(model) == 0.0
     decision = Decision.from_dict(api.xcom(dag_id, run_id, "ernest.choose_config"))
-    assert (decision.model_id, decision.config.machines) == (model.id, 1)
+    assert (decision.model_id, decision.config.executors) == (model.id, 1)
     assert decision.predicted_seconds == pytest.approx(140.0, rel=0.15)
 
 
@@ -287,9 +287,9 @@ def test_the_example_dag_sizes_its_production_run(api: AirflowApi, server: Airfl
     assert report.model_id == model.id
     assert report.bottleneck == PYTHON_WORKER, "it waits for a service there, of which Spark knows nothing"
     assert report.replay is not None
-    assert [size.machines for size in report.replay.sizes] == [1, 2, 3, 4, 5, 6]
+    assert [size.executors for size in report.replay.sizes] == [1, 2, 3, 4, 5, 6]
 
-    assert production.machines == decision.config.machines, "production ran on the chosen machines"
+    assert production.executors == decision.config.executors, "production ran on the chosen machines"
     assert production.predicted_seconds == decision.predicted_seconds
     # On two cores shared with other tests: the demo shows how close it comes, this that the units are right.
     assert production.run_seconds / 10 < decision.run_seconds < production.run_seconds * 10

@@ -59,7 +59,7 @@ def test_a_standalone_cluster_is_used_through_its_connection(
 
     run = SampleRunOperator(
         task_id="run",
-        experiment=Experiment(index=0, machines=2, scale=0.25, partitions=6).to_dict(),
+        experiment=Experiment(index=0, executors=2, scale=0.25, partitions=6).to_dict(),
         job=SparkJob(
             name="count", application=str(APPLICATION), application_args=["{{ sample.input }}"], conf=CONF
         ),

@@ -84,7 +84,7 @@ def test_the_choice_tells_its_decision(ran: Ran):
     decision = event["run"]["facets"]["ernest_decision"]
     low, high = decision["likelySeconds"]
 
-    assert 1 <= decision["machines"] <= 4
+    assert 1 <= decision["executors"] <= 4
     assert decision["instanceType"] == "m5.large"
     assert low < decision["predictedSeconds"] < high
     assert decision["predictedCostDollars"] > 0

@@ -67,12 +67,12 @@ def run(cluster: SlowableCluster, folder: Path) -> Run:
         hosts: Performance,
         *,
         slow: Performance | None = None,
-        machines: int = WORKERS,
+        executors: int = WORKERS,
         cores_of_cpu: float | None = None,
     ) -> RunProfile:
         cluster.set_hosts(hosts, slow=slow)
         log = folder / "logs" / name
-        cluster.run(APPLICATION, job.split(), event_log=log, machines=machines)
+        cluster.run(APPLICATION, job.split(), event_log=log, executors=executors)
         read = read_event_log(log)
         if cores_of_cpu is not None:
             require_cpu(read, share=cores_of_cpu)
@@ -84,7 +84,7 @@ def run(cluster: SlowableCluster, folder: Path) -> Run:
 @pytest.fixture(scope="module")
 def computing(run: Run) -> RunProfile:
     # On no more machines than there are cores: with more the tasks would wait for each other's CPU.
-    return run("computing", COMPUTE, Performance(), machines=2, cores_of_cpu=1.0)
+    return run("computing", COMPUTE, Performance(), executors=2, cores_of_cpu=1.0)
 
 
 @pytest.fixture(scope="module")

@@ -28,14 +28,14 @@ def test_without_anything_else_the_time_is_that_of_the_task(runs):
 
     assert run["seconds"] >= 2.0, "it slept as long"
     assert run["run_seconds"] is None
-    assert (run["machines"], run["predicted_seconds"]) == (4, 3.0)
+    assert (run["executors"], run["predicted_seconds"]) == (4, 3.0)
     assert run["origin"]["task_id"] == "record_run"
 
 
 def test_what_is_stated_counts(runs):
     (run,) = runs["stated"]["runs"]
 
-    assert (run["seconds"], run["machines"]) == (123.5, 3)
+    assert (run["seconds"], run["executors"]) == (123.5, 3)
 
 
 @pytest.mark.parametrize("dag_id", ["mapped", "skipped", "failed", "unknown"])

@@ -131,12 +131,12 @@ def earlier_model(application: Path) -> Model:
     observations = [
         Observation(
             index=index,
-            machines=machines,
+            executors=executors,
             scale=scale,
-            seconds=8 + 300 * scale / machines + math.log(machines) + 0.01 * index,
+            seconds=8 + 300 * scale / executors + math.log(executors) + 0.01 * index,
             startup_seconds=2.0,
         )
-        for index, (machines, scale) in enumerate([(1, 0.05), (2, 0.05), (4, 0.1), (2, 0.1), (1, 0.1)])
+        for index, (executors, scale) in enumerate([(1, 0.05), (2, 0.05), (4, 0.1), (2, 0.1), (1, 0.1)])
     ]
     return train(
         observations,

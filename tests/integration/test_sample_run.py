@@ -69,11 +69,11 @@ def sample_run(
     /,
     *arguments: str,
     index: int = 0,
-    machines: int = 2,
+    executors: int = 2,
     scale: float = 0.25,
     **changes: Any,
 ) -> SampleRunOperator:
-    experiment = Experiment(index=index, machines=machines, scale=scale, partitions=round(24 * scale))
+    experiment = Experiment(index=index, executors=executors, scale=scale, partitions=round(24 * scale))
     job = {
         "name": "count",
         "application": str(APPLICATION),
@@ -100,7 +100,7 @@ def test_runs_the_sample_on_exactly_so_many_machines(cluster, input_files, airfl
     observation = observe(sample_run(cluster, input_files, *arguments))
 
     assert len(set(observation.hosts)) == 2
-    assert observation.machines == 2
+    assert observation.executors == 2
     assert observation.scale == pytest.approx(0.25, abs=0.01)
     assert observation.metrics.slots == 2
     assert observation.metrics.tasks == 12, "it counts what it has cached once more"
@@ -170,7 +170,7 @@ def test_executors_that_cannot_start_end_the_run(cluster, input_files, monkeypat
 
 def test_more_machines_than_the_cluster_has_fail_without_retry(cluster, input_files):
     with pytest.raises(AirflowFailException, match=r"machines=4 is more than cluster shared has \(3\)"):
-        observe(sample_run(cluster, input_files, machines=4))
+        observe(sample_run(cluster, input_files, executors=4))
 
 
 @pytest.mark.parametrize(
@@ -267,7 +267,7 @@ def test_a_run_whose_cluster_dies_ends_too(input_files, tmp_path, airflow_home):
     ender = threading.Thread(target=end_cluster_when_running)
     ender.start()
     with pytest.raises(SampleRunError):
-        observe(sample_run(handle, input_files, "--hold-driver-seconds=600", machines=1))
+        observe(sample_run(handle, input_files, "--hold-driver-seconds=600", executors=1))
     ender.join()
     assert not processes_mentioning(str(airflow_home))
 

@@ -35,22 +35,22 @@ INPUT = HOME / "input.csv"
 
 def create(self: LocalClusterOperator, context: Any) -> dict[str, Any]:
     machine = {"cores": 1, "memory_megabytes": 900, "price_per_hour": 0.1}
-    machines = tuple(Machine(worker_id=f"worker-{n}", host=f"127.0.1.{n + 1}", **machine) for n in range(4))
+    executors = tuple(Machine(worker_id=f"worker-{n}", host=f"127.0.1.{n + 1}", **machine) for n in range(4))
     return ClusterHandle(
         kind="local",
         name="made-up",
         master_url="spark://127.0.0.1:7077",
         instance_type=self.spec["instance_type"],
-        machines=machines,
+        machines=executors,
     ).to_dict()
 
 
 def sample(self: SampleRunOperator, context: Any) -> dict[str, Any]:
     run = Experiment.from_dict(self.experiment)
-    seconds = 2.0 + 120.0 * run.scale / run.machines + 1.5 * run.machines
+    seconds = 2.0 + 120.0 * run.scale / run.executors + 1.5 * run.executors
     return Observation(
         index=run.index,
-        machines=run.machines,
+        executors=run.executors,
         scale=run.scale,
         seconds=seconds,
         startup_seconds=5.0,
@@ -67,9 +67,9 @@ with DAG("sized", schedule=None) as dag:
     ernest = ErnestTaskGroup(
         job=SparkJob(name="enrich", application=__file__, application_args=["{{ sample.input }}"]),
         input=SampledInput(path=str(INPUT), partitions=100),
-        bounds=DesignBounds(max_machines=4, max_runs=5),
+        bounds=DesignBounds(max_executors=4, max_runs=5),
         cluster=LocalClusterSpec(machines=4, instance_type="m5.large"),
-        goal=SizingGoal(deadline_seconds=60, max_machines=4, price_per_hour=0.1),
+        goal=SizingGoal(deadline_seconds=60, max_executors=4, price_per_hour=0.1),
     )
     ernest >> EmptyOperator(task_id="production")
 

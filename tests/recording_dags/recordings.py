@@ -43,7 +43,7 @@ class Skipped(BaseOperator):
 def a_decision(job: str, model_id: str | None = None, *, seconds: float = 3.0) -> dict[str, Any]:
     """4 machines, of which so many seconds are expected."""
     decision = Decision(
-        config=Configuration(machines=4),
+        config=Configuration(executors=4),
         goal="cheapest",
         predicted_seconds=seconds,
         likely_seconds=(0.5 * seconds, 2 * seconds),
@@ -58,8 +58,8 @@ def a_decision(job: str, model_id: str | None = None, *, seconds: float = 3.0) -
         instance_type="local",
         decision=decision,
         scale=1.0,
-        min_machines=1,
-        max_machines=8,
+        min_executors=1,
+        max_executors=8,
         model_id=model_id,
     ).to_dict()
 
@@ -82,7 +82,7 @@ by_duration, record = recorded("by_duration")
 with by_duration:
     BashOperator(task_id="production", bash_command="sleep 2") >> record
 
-stated, record = recorded("stated", seconds="{{ ti.xcom_pull(task_ids='production') }}", machines="3")
+stated, record = recorded("stated", seconds="{{ ti.xcom_pull(task_ids='production') }}", executors="3")
 with stated:
     BashOperator(task_id="production", bash_command="echo 123.5") >> record
 
@@ -118,8 +118,8 @@ def a_model() -> str:
     grid = [(1, 0.05), (1, 0.1), (2, 0.05), (2, 0.1), (4, 0.1), (3, 0.08)]
     model = train(
         [
-            Observation(index=index, machines=machines, scale=scale, seconds=10 + 200 * scale / machines)
-            for index, (machines, scale) in enumerate(grid)
+            Observation(index=index, executors=executors, scale=scale, seconds=10 + 200 * scale / executors)
+            for index, (executors, scale) in enumerate(grid)
         ],
         job="learning",
     )

@@ -43,7 +43,7 @@ def network_bound(**changes: Any) -> RunProfile:
         event_log="/var/log/spark/app-20260312101500-0007.zstd",
         spark="4.0.1",
         category=profiles.SQL,
-        machines=4,
+        executors=4,
         slots=8,
         scale=0.1,
         seconds=44.0,
@@ -115,8 +115,8 @@ def network_bound(**changes: Any) -> RunProfile:
             WhatIf(change="16 cores of a machine", seconds=42.1, change_percent=-4.3),
         ),
         sizes=tuple(
-            ReplayedSize(machines=machines, seconds=seconds)
-            for machines, seconds in zip(
+            ReplayedSize(executors=executors, seconds=seconds)
+            for executors, seconds in zip(
                 (1, 2, 3, 4, 6, 8, 12, 16), (160.2, 83.1, 57.9, 44.6, 32.3, 26.4, 20.9, 18.2), strict=True
             )
         ),
@@ -142,7 +142,7 @@ def network_bound(**changes: Any) -> RunProfile:
 
 def reported_of(profile: RunProfile) -> dict[str, Any]:
     """What a report of bottlenecks takes over from the profile that it goes by."""
-    names = ("application_id", "scale", "machines", "category", "bottleneck", "headline")
+    names = ("application_id", "scale", "executors", "category", "bottleneck", "headline")
     return {name: getattr(profile, name) for name in (*names, "limits", "straggler_causes", "advice")}
 
 
@@ -165,7 +165,7 @@ def bare(**changes: Any) -> RunProfile:
     """As little as a profile can tell."""
     profile = RunProfile(
         application_id="local-1773310000000",
-        machines=1,
+        executors=1,
         slots=1,
         seconds=3.5,
         replayed_seconds=3.5,

@@ -69,12 +69,12 @@ def served_page() -> Iterator[Page]:
 
 def master_state(hosts: Iterable[str], *, lost: Collection[str] = ()) -> MasterState:
     """What a master tells with a worker of 2 cores on each host."""
-    machines = tuple(
+    executors = tuple(
         Machine(worker_id=f"worker-{host}", host=host, cores=2, memory_megabytes=6000)
         for host in hosts
         if host not in lost
     )
-    return MasterState(master_url="spark://m:7077", machines=machines, lost=tuple(lost))
+    return MasterState(master_url="spark://m:7077", machines=executors, lost=tuple(lost))
 
 
 class FakeMaster:

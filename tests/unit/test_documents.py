@@ -16,11 +16,13 @@ from airflow_provider_ernest.documents.models import (
     AveragingPrior,
     FittedTerm,
     Fold,
+    Model,
     TermBelief,
     TrainedMachine,
 )
 from airflow_provider_ernest.documents.runs import CandidateRange, Experiment
 from airflow_provider_ernest.exceptions import InvalidDocumentError
+from airflow_provider_ernest.prediction.predict import predict_seconds
 from airflow_provider_ernest.settings import Billing
 from airflow_provider_ernest.settings.billing import BilledCost
 from airflow_provider_ernest.store.catalogue import FORMS
@@ -31,7 +33,7 @@ UNEVEN = 0.1 + 0.2
 EXPERIMENT = examples.experiment(weight=0.7, cost=1.25, iterations=2)
 DESIGN = examples.design(
     EXPERIMENT,
-    candidate_ranges=(CandidateRange(machines=1, lowest_scale=0.01, highest_scale=0.1, candidates=320),),
+    candidate_ranges=(CandidateRange(executors=1, lowest_scale=0.01, highest_scale=0.1, candidates=320),),
 )
 OBSERVATION = examples.observation(
     startup_seconds=3.0,
@@ -40,7 +42,7 @@ OBSERVATION = examples.observation(
     metrics=examples.metrics(input_bytes=1 << 40),
     origin=Origin(dag_id="weird dag / größe", run_id="r", task_id="group.task"),
 )
-FOLD = Fold(index=3, machines=4, scale=0.05, seconds=10.0, predicted_seconds=12.0)
+FOLD = Fold(index=3, executors=4, scale=0.05, seconds=10.0, predicted_seconds=12.0)
 MODEL = examples.model(
     job='weird "job" / größe',
     terms=(FittedTerm(name="1", meaning="fixed work", coefficient=UNEVEN),),
@@ -66,8 +68,8 @@ ALTERNATIVE = examples.alternative(
     is_pareto=True,
     memory_shortage="tasks spill to disk",
     composition=(
-        Configuration(machines=4, instance_type="m5.large"),
-        Configuration(machines=12, instance_type="c5.large"),
+        Configuration(executors=4, instance_type="m5.large"),
+        Configuration(executors=12, instance_type="c5.large"),
     ),
 )
 DECISION = examples.decision(
@@ -78,7 +80,7 @@ DECISION = examples.decision(
     probability=0.9,
     confidence=0.8,
     billing=Billing(price_per_hour=0.35, expected_runs=30),
-    cost_parts=BilledCost(machines=1.9, training=0.1),
+    cost_parts=BilledCost(executors=1.9, training=0.1),
     composition=ALTERNATIVE.composition,
 )
 DOCUMENTS = [
@@ -92,7 +94,7 @@ DOCUMENTS = [
     examples.mark(),
     examples.profile_record(),
     examples.bottleneck_report(),
-    examples.catalogue_entry("1", terms=("1", "machines"), median_error_percent=UNEVEN),
+    examples.catalogue_entry("1", terms=("1", "executors"), median_error_percent=UNEVEN),
 ]
 
 
@@ -118,6 +120,30 @@ def test_documents_of_stores_are_read_and_written_in_the_same_form(store: Path):
         assert form.from_dict({**document, "digest": "ab" * 32}).to_dict() == document, "of earlier versions"
 
 
+def test_documents_that_counted_machines_are_read_as_counting_executors():
+    """As version 0.2 stored them: each machine had one executor."""
+    stored = json.loads((Path(__file__).parent / "schema_1" / "store.json").read_text())["newest"]
+    stored = {document["kind"]: document for document in stored.values()}
+    read = {kind: FORMS[kind].from_dict(document) for kind, document in stored.items()}
+    model, decision, run = read["model"], read["decision"], read["production"]
+
+    assert [each.executors for each in model.observations] == [
+        each["machines"] for each in stored["model"]["observations"]
+    ]
+    assert len(model.cluster.machines) == len(stored["model"]["cluster"]["machines"])
+    assert model.cluster.executor_cores == stored["model"]["cluster"]["cores_per_machine"]
+    assert {"scale/executors", "log(executors)"} <= {term.name for term in model.terms}
+    assert "scale/executors" in model.design.terms
+    assert predict_seconds(model, executors=[4]) == predict_seconds(
+        Model.from_dict(model.to_dict()), executors=[4]
+    )
+    chosen = stored["decision"]["decision"]["config"]["machines"]
+    assert (decision.decision.config.executors, decision.decision.config.machines) == (chosen, chosen)
+    assert decision.decision.cost_parts.executors == stored["decision"]["decision"]["cost_parts"]["machines"]
+    assert decision.max_executors == stored["decision"]["max_machines"]
+    assert run.executors == stored["production"]["machines"]
+
+
 def changed(document, **changes):
     """The JSON of a document with other fields."""
     return type(document), {**document.to_dict(), **changes}
@@ -125,7 +151,7 @@ def changed(document, **changes):
 
 NOT_MEASURED = [
     *(("seconds", value) for value in (math.nan, "nan", math.inf, "inf", 0, -1.0)),
-    *(("machines", value) for value in (0, -2, "many")),
+    *(("executors", value) for value in (0, -2, "many")),
     *(("scale", value) for value in (0.0, math.nan)),
     ("startup_seconds", -0.1),
 ]
@@ -192,7 +218,7 @@ def test_numbers_may_come_as_strings_as_jinja_makes_them():
         ),
         (
             examples.decision_record(),
-            {"confidence": None, "objective": None, "allowed_machines": (), "model_ids": ()},
+            {"confidence": None, "objective": None, "allowed_executors": (), "model_ids": ()},
         ),
     ],
     ids=lambda value: type(value).__name__,

@@ -77,7 +77,7 @@ def runs_of_a_job(draw: st.DrawFn) -> list[Observation]:
     times = st.just(lawful) | SECONDS.map(lambda same: [same] * len(sizes))
     times |= st.lists(SECONDS, min_size=len(sizes), max_size=len(sizes))
     return observe(
-        machines=[machines for machines, _ in sizes],
+        executors=[executors for executors, _ in sizes],
         scale=[scale for _, scale in sizes],
         seconds=[min(max(time, 1e-3), 1e6) for time in draw(times)],
     )
@@ -99,7 +99,7 @@ def assert_possible(seconds, low, high):
 
 
 def assert_predictions_possible(model: Model, scale: float) -> None:
-    asked = {"machines": MACHINES, "scale": scale}
+    asked = {"executors": MACHINES, "scale": scale}
     seconds = predict_seconds(model, **asked)
     for level in (0.8, 0.95):
         assert_possible(seconds, *predict_interval(model, **asked, level=level))
@@ -113,12 +113,12 @@ def assert_predictions_possible(model: Model, scale: float) -> None:
 
 
 CONTRADICTING = observe(
-    machines=[1, 1, 1000, 100, 1000, 16, 1, 1, 1000, 1],
+    executors=[1, 1, 1000, 100, 1000, 16, 1, 1, 1000, 1],
     scale=[0.5, 1e-3, 1e-2, 0.5, 1e-6, 1e-3, 1e-3, 0.5, 1e-6, 0.5],
     seconds=[1e-3, 1e6, 1.0, 1e-3, 1e6, 1e6, 2.7e6, 6.6e-5, 1.5e5, 8.4e-4],
 )
-SAME_TIME = observe(machines=[10_000, 100, 4, 1], scale=[4.8e-4, 1.7e-4, 7.3e-4, 5.8e-6], seconds=[0.1] * 4)
-ONE_CONFIGURATION = observe(machines=[4] * 5, scale=[1e-6] * 5, seconds=[1e-3, 1e6, 1.0, 1.0, 1.0])
+SAME_TIME = observe(executors=[10_000, 100, 4, 1], scale=[4.8e-4, 1.7e-4, 7.3e-4, 5.8e-6], seconds=[0.1] * 4)
+ONE_CONFIGURATION = observe(executors=[4] * 5, scale=[1e-6] * 5, seconds=[1e-3, 1e6, 1.0, 1.0, 1.0])
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -144,8 +144,8 @@ def test_a_model_predicts_what_can_be(method, runs, scale):
 @settings(max_examples=25, **BOUNDED)
 def test_a_decision_is_among_what_can_be(runs, goal, scale):
     with an_answer_or_a_refusal():
-        model = train(runs, job="job", terms=("1", "scale/machines", "machines"))
-        offer = Offer(model=model, machines=[1, 3, 100, 1000], billing=Billing(price_per_hour=1.0))
+        model = train(runs, job="job", terms=("1", "scale/executors", "executors"))
+        offer = Offer(model=model, executors=[1, 3, 100, 1000], billing=Billing(price_per_hour=1.0))
         choice = choice_of(offer, goal=sizing_goal(**goal), scale=scale)
         for each in choice.alternatives:
             assert_possible(np.array([each.seconds]), *np.array(each.likely_seconds)[:, None])
@@ -157,23 +157,23 @@ def test_a_decision_is_among_what_can_be(runs, goal, scale):
 @given(
     runs=runs_of_a_job(),
     criterion=st.sampled_from(CRITERIA),
-    machines=st.integers(3, 24),
+    executors=st.integers(3, 24),
     scales=st.tuples(SCALES, SCALES).map(sorted),
     partitions=st.integers(10, 1_000_000),
 )
 @settings(max_examples=40, **BOUNDED)
-def test_a_design_is_made_of_runs_that_can_be(runs, criterion, machines, scales, partitions):
+def test_a_design_is_made_of_runs_that_can_be(runs, criterion, executors, scales, partitions):
     with an_answer_or_a_refusal():
         design = plan_design(
             candidates=enumerate_candidates(
-                max_machines=machines,
+                max_executors=executors,
                 min_scale=scales[0],
                 max_scale=scales[1],
                 partitions=partitions,
                 scale_steps=5,
             ),
             criterion=criterion,
-            targets=Targets(machines=(10, 1000)) if asks_for_targets(criterion) else None,
+            targets=Targets(executors=(10, 1000)) if asks_for_targets(criterion) else None,
             observed=runs,
         )
         assert 0 < design.cost <= design.budget * NEARLY
@@ -201,11 +201,11 @@ def test_further_sample_runs_cost_and_save_what_can_be(runs, limit, is_deadline,
     goal = {"deadline_seconds": limit} if is_deadline else {"budget_dollars": limit}
     with an_answer_or_a_refusal():
         candidates = enumerate_candidates(
-            max_machines=8, min_scale=scales[0], max_scale=scales[1], partitions=10_000, scale_steps=4
+            max_executors=8, min_scale=scales[0], max_scale=scales[1], partitions=10_000, scale_steps=4
         )
         proposal = next_runs(
             candidates=candidates,
-            goal=sizing_goal(allowed_machines=(1, 8, 100), **goal),
+            goal=sizing_goal(allowed_executors=(1, 8, 100), **goal),
             observed=runs,
             price_per_hour=0.2,
             max_runs=len(runs) + 4,
@@ -228,7 +228,7 @@ def test_what_is_learned_from_production_predicts_what_can_be(runs, produced, me
         production = [
             production_run(
                 number,
-                machines=machines,
+                executors=executors,
                 scale=scale,
                 seconds=seconds,
                 run_seconds=seconds,
@@ -236,7 +236,7 @@ def test_what_is_learned_from_production_predicts_what_can_be(runs, produced, me
                 likely_seconds=(seconds, 2 * seconds) if not outside else (2 * seconds, 3 * seconds),
                 nearly_certain_seconds=(0.5 * seconds, 4 * seconds),
             )
-            for number, (machines, seconds, scale) in enumerate(produced)
+            for number, (executors, seconds, scale) in enumerate(produced)
         ]
         learned = learn(model, production)
         if learned is not None:
@@ -254,7 +254,7 @@ def test_amdahls_law_and_optex_give_times_that_can_be(runs, degree, scale):
         assert np.isfinite(online.predict(x=scale, processors=MACHINES)).all()
     with an_answer_or_a_refusal():
         profile = optex.profile_from_runs(runs)
-        seconds = optex.predict(profile, machines=MACHINES, scale=scale, iterations=1)
+        seconds = optex.predict(profile, executors=MACHINES, scale=scale, iterations=1)
         assert (np.isfinite(seconds) & (seconds > 0)).all()
 
 
@@ -271,13 +271,13 @@ def test_a_survey_of_past_runs_tells_what_can_be(past):
     with an_answer_or_a_refusal():
         runs = [
             past_run(
-                work(machines=machines, tasks=8, seed=day),
+                work(executors=executors, tasks=8, seed=day),
                 days=day,
                 seconds=seconds,
                 input_bytes=read,
                 application_id=f"app-{day}",
             )
-            for day, (machines, seconds, read) in enumerate(past)
+            for day, (executors, seconds, read) in enumerate(past)
         ]
         today = today_of(runs)
         assert math.isfinite(today.input_noise)
@@ -303,7 +303,7 @@ LOGS = st.builds(
     st.lists(
         st.builds(SimulatedJob, driver_seconds=st.just(0.0) | SECONDS, stages=STAGES), min_size=1, max_size=3
     ),
-    machines=st.sampled_from([1, 2, 8]),
+    executors=st.sampled_from([1, 2, 8]),
     cores=st.sampled_from([1, 4]),
 )
 
@@ -316,6 +316,6 @@ def test_replays_take_what_can_be(logs, scale):
             assert all(0 <= each.seconds < math.inf for each in replay_sizes(log, [1, 3, 1000]))
     with an_answer_or_a_refusal():
         profiles = [profile_run(log, scale=of_log) for log, of_log in logs]
-        opinion = replay_scaled(profiles, machines=[1, 3, 1000], scale=scale, cores_per_machine=2)
+        opinion = replay_scaled(profiles, executors=[1, 3, 1000], scale=scale, executor_cores=2)
         assert all(0 <= each.replayed_seconds < math.inf for each in opinion.sizes)
         assert opinion.error_percent is None or 0 <= opinion.error_percent < math.inf

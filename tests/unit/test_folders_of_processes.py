@@ -68,7 +68,7 @@ def killed_task(home: Path, method: str) -> tuple[Path, Path]:
 def staged(home: Path, method: str):
     """A sample of the same task."""
     return staged_sample(
-        Experiment(index=0, machines=1, scale=0.5, partitions=2),
+        Experiment(index=0, executors=1, scale=0.5, partitions=2),
         SampledInput(path=str(home / "input"), sampling=method),
         folder=home / "d" / "r" / "t",
         minimum_files=1,

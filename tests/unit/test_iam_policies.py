@@ -189,7 +189,7 @@ def steps_on_a_job_flow(account: JobFlows, folder: Any) -> None:
     def step_run() -> StepRun:
         return StepRun(
             handle=handle,
-            step=SparkStep(name="sample", machines=2, conf={}, staging_uri=f"s3://{BUCKET}/staging"),
+            step=SparkStep(name="sample", executors=2, conf={}, staging_uri=f"s3://{BUCKET}/staging"),
             clients=account.clients,
             directory=folder,
             limits=RunLimits(wait_seconds=600),

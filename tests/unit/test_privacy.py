@@ -137,9 +137,9 @@ NOT_CACHED = {
 }
 
 
-def explained(application_id: str, *, machines: int) -> list[dict[str, Any]]:
+def explained(application_id: str, *, executors: int) -> list[dict[str, Any]]:
     """The log of a run of which a profile can be made, with secrets wherever a program may have put them."""
-    environment, start, *executors, end = events(application_id, machines=machines)
+    environment, start, *executors, end = events(application_id, executors=executors)
     environment["Spark Properties"].update(CONF)
     start["App Name"] = f"load '{PLANTED}-name'"
     asked = {
@@ -162,10 +162,10 @@ def explained(application_id: str, *, machines: int) -> list[dict[str, Any]]:
     return [
         environment,
         start,
-        *executors,
+        *added,
         {"Event": "SparkListenerJobStart", "Submission Time": 10_000, "Properties": asked, **job},
         {"Event": "SparkListenerStageSubmitted", "Stage Info": stage, "Properties": asked},
-        *(task(number, executor=number % machines) for number in range(6)),
+        *(task(number, executor=number % executors) for number in range(6)),
         task(6, executor=0, failure=f"ValueError: {PLANTED}-row"),
         {"Event": "SparkListenerStageCompleted", "Stage Info": {**stage, "Completion Time": 100_000}},
         {
@@ -250,18 +250,18 @@ class Chain:
                 job=self.spark_job,
                 input=self.input,
                 types=types,
-                goal=SizingGoal(objective="cheapest", max_machines=8),
+                goal=SizingGoal(objective="cheapest", max_executors=8),
                 reuse=Reuse(),
             )
         )
         return dict(self._context["ti"].pushed)
 
     def sample(self, found: dict[str, Any]) -> dict[str, Any]:
-        self._submissions.writes_log("app-1", explained("app-1", machines=2))
+        self._submissions.writes_log("app-1", explained("app-1", executors=2))
         with DAG("nightly", schedule=None):
             operator = SampleRunOperator(
                 task_id="sample_run",
-                experiment=Experiment(index=9, machines=2, scale=0.5, partitions=2).to_dict(),
+                experiment=Experiment(index=9, executors=2, scale=0.5, partitions=2).to_dict(),
                 job=self.spark_job,
                 input=self.input,
                 cluster=lake(),
@@ -276,14 +276,14 @@ class Chain:
             observations=runs,
             job=SparkJob(name="enrich", application=CODE),
             input=SampledInput(path=LAKE),
-            goal=SizingGoal(objective="cheapest", max_machines=8, on_inadequate="warn"),
+            goal=SizingGoal(objective="cheapest", max_executors=8, on_inadequate="warn"),
             instance_type="local",
             artifact_sha256=found["artifact_sha256"],
         )
         return self.run(operator)
 
     def report(self, runs: list[dict[str, Any]], model: dict[str, Any]) -> dict[str, Any] | None:
-        goal = SizingGoal(objective="cheapest", max_machines=16)
+        goal = SizingGoal(objective="cheapest", max_executors=16)
         operator = BottleneckReportOperator(
             task_id="report", observations=runs, job=self.spark_job, goal=goal, model=model
         )
@@ -291,7 +291,7 @@ class Chain:
 
     def choose(self, model: dict[str, Any]) -> None:
         """Of machines that all forms of the decision can be said of."""
-        cluster = handle(kind="ec2", instance_type="m5.xlarge", cores_per_machine=4)
+        cluster = handle(kind="ec2", instance_type="m5.xlarge", executor_cores=4)
         cluster["machines"] = [{**one, "cores": 4, "memory_megabytes": 9000} for one in cluster["machines"]]
         chosen = {**model, "instance_type": "m5.xlarge"}
         with DAG("nightly", schedule=None):
@@ -301,11 +301,11 @@ class Chain:
         assert self._context["ti"].pushed["unavailable"] == {}, "all forms are there"
 
     def produce(self, decision: dict[str, Any]) -> None:
-        self._submissions.writes_log("app-2", explained("app-2", machines=4))
+        self._submissions.writes_log("app-2", explained("app-2", executors=4))
         conf = {**CONF, **self._context["ti"].pushed["spark_conf"]}
         self.run(
             production(
-                cluster=handle(machines=10),
+                cluster=handle(executors=10),
                 decision=decision,
                 conf=conf,
                 application=str(self.job),

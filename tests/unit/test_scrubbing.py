@@ -102,12 +102,12 @@ def test_names_of_secrets(name, is_secret):
 def test_a_sentence_without_its_addresses():
     told = (
         "The input s3://lake/x of 10.0.3.7:7077 (ip-10-0-3-7.ec2.internal), once /data/flights/2026, has "
-        "grown 4.5 times; scale/machines and (a)/b/c stay. Spark 4.2.0.1 ran."
+        "grown 4.5 times; scale/executors and (a)/b/c stay. Spark 4.2.0.1 ran."
     )
     shown = without_addresses(told)
     for gone in ("lake", "10.0.3.7", "ec2.internal", "/data"):
         assert gone not in shown
-    assert "4.5 times; scale/machines and (a)/b/c stay." in shown
+    assert "4.5 times; scale/executors and (a)/b/c stay." in shown
     assert shown.count("(address left out)") >= 4
 
 

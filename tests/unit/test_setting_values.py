@@ -84,7 +84,7 @@ def test_a_specification_rendered_to_text_is_the_same_specification():
 
 def goal_of(minimum, maximum, allowed) -> SizingGoal:
     return SizingGoal(
-        deadline_seconds=60, min_machines=minimum, max_machines=maximum, allowed_machines=allowed
+        deadline_seconds=60, min_executors=minimum, max_executors=maximum, allowed_executors=allowed
     )
 
 
@@ -97,19 +97,19 @@ def goal_of(minimum, maximum, allowed) -> SizingGoal:
     ],
 )
 def test_numbers_of_machines_are_bounds_or_what_is_allowed_within_them(minimum, maximum, allowed, counts):
-    assert goal_of(minimum, maximum, allowed).machines == counts
+    assert goal_of(minimum, maximum, allowed).executors == counts
 
 
 @pytest.mark.parametrize(
     ("minimum", "maximum", "allowed", "named"),
     [
-        (0, 3, None, "min_machines=0 is not a number of at least 1"),
-        (4, 3, None, "min_machines=4 is more than max_machines=3"),
-        (1, None, None, "max_machines=None sets no limit. Give it, or allowed_machines"),
-        (1, None, [], "allowed_machines=.* leaves none from 1 to any number"),
-        (1, 3, [1.5], "allowed_machines=.*1.5.* is not a whole number"),
-        (1, 3, 3, "allowed_machines=3 is not a list"),
-        (1, 1e12, None, "max_machines=1000000000000 is more than"),
+        (0, 3, None, "min_executors=0 is not a number of at least 1"),
+        (4, 3, None, "min_executors=4 is more than max_executors=3"),
+        (1, None, None, "max_executors=None sets no limit. Give it, or allowed_executors"),
+        (1, None, [], "allowed_executors=.* leaves none from 1 to any number"),
+        (1, 3, [1.5], "allowed_executors=.*1.5.* is not a whole number"),
+        (1, 3, 3, "allowed_executors=3 is not a list"),
+        (1, 1e12, None, "max_executors=1000000000000 is more than"),
     ],
 )
 def test_what_leaves_no_machines_is_named_as_the_user_wrote_it(minimum, maximum, allowed, named):

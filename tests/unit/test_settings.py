@@ -26,9 +26,9 @@ from airflow_provider_ernest.settings import (
 from airflow_provider_ernest.task_group import ErnestTaskGroup
 from tests.unit.operators.stated import group_arguments
 
-GOAL = {"deadline_seconds": 60, "max_machines": 4, "price_per_hour": 1}
+GOAL = {"deadline_seconds": 60, "max_executors": 4, "price_per_hour": 1}
 JOB = {"name": "enrich", "application": "job.py", "application_args": ["{{ sample.input }}"]}
-CONNECTED = {"spark_conn_id": "lake", "machines": 4, "cores_per_machine": 2}
+CONNECTED = {"spark_conn_id": "lake", "executors": 4, "executor_cores": 2}
 EMR = EmrJobFlow(
     job_flow_id="j-1",
     machines=4,
@@ -56,9 +56,13 @@ EMR = EmrJobFlow(
             "objective='cheap' is unknown. Use one of best_value, cheapest",
         ),
         (SizingGoal, {**GOAL, "on_failure": "retry"}, "on_failure='retry' is unknown. Use one of fail, fall"),
-        (SizingGoal, {**GOAL, "on_failure": "fallback"}, "'fallback' has no machines to fall back to"),
+        (
+            SizingGoal,
+            {**GOAL, "on_failure": "fallback"},
+            "'fallback' has no number of executors to fall back to",
+        ),
         (SizingGoal, {**GOAL, "scale": "large"}, "scale='large' is not a finite number"),
-        (SizingGoal, {**GOAL, "fallback_machines": 5}, "fallback_machines=5 is outside the 1 to 4"),
+        (SizingGoal, {**GOAL, "fallback_executors": 5}, "fallback_executors=5 is outside the 1 to 4"),
         (SizingGoal, {**GOAL, "allow_mixed": "yes"}, "allow_mixed=.* is neither True nor False"),
         (SizingGoal, {**GOAL, "billing": {"boot_seconds": 1}}, "billing=.* is not of type Billing"),
         (Billing, {"expected_runs": 0}, "expected_runs=0 is not a number of at least 1"),
@@ -69,29 +73,29 @@ EMR = EmrJobFlow(
         (SparkJob, {**JOB, "application_args": ["--top", 5]}, r"application_args\[1\]=5 is not a string"),
         (SparkJob, {**JOB, "conf": ["a=b"]}, "conf=.* is not a mapping"),
         (SparkJob, {**JOB, "iterations": 20}, "iterations=20 cannot be predicted .*sample_iterations"),
-        (DesignBounds, {"max_machines": 4, "cost": "euro"}, "cost='euro' is unknown"),
-        (DesignBounds, {"max_machines": 4, "cost": "dollars"}, "cost_options={} lacks full_seconds"),
-        (DesignBounds, {"max_machines": 4, "cost_options": {"price": 1}}, "cost_options='price' is unknown"),
-        (DesignBounds, {"max_machines": 4, "criterion": "best"}, "criterion='best' is unknown"),
-        (DesignBounds, {"max_machines": 4, "max_scale": 10}, "max_scale=10 is more than the whole input"),
-        (DesignBounds, {"max_machines": 4, "min_scale": 0.5}, "min_scale=0.5 is more than max_scale=0.1"),
-        (DesignBounds, {"max_machines": 4, "budget": 1, "budget_share": 1}, "is two budgets"),
-        (DesignBounds, {"max_machines": 4, "rounds": 4}, "rounds=4 is not a number of 1 to 3"),
-        (DesignBounds, {"max_machines": 4, "rounds": 2, "budget": 9}, "budget=9 cannot be .* rounds=2"),
+        (DesignBounds, {"max_executors": 4, "cost": "euro"}, "cost='euro' is unknown"),
+        (DesignBounds, {"max_executors": 4, "cost": "dollars"}, "cost_options={} lacks full_seconds"),
+        (DesignBounds, {"max_executors": 4, "cost_options": {"price": 1}}, "cost_options='price' is unknown"),
+        (DesignBounds, {"max_executors": 4, "criterion": "best"}, "criterion='best' is unknown"),
+        (DesignBounds, {"max_executors": 4, "max_scale": 10}, "max_scale=10 is more than the whole input"),
+        (DesignBounds, {"max_executors": 4, "min_scale": 0.5}, "min_scale=0.5 is more than max_scale=0.1"),
+        (DesignBounds, {"max_executors": 4, "budget": 1, "budget_share": 1}, "is two budgets"),
+        (DesignBounds, {"max_executors": 4, "rounds": 4}, "rounds=4 is not a number of 1 to 3"),
+        (DesignBounds, {"max_executors": 4, "rounds": 2, "budget": 9}, "budget=9 cannot be .* rounds=2"),
         (
             DesignBounds,
-            {"max_machines": 4, "rounds": 2, "criterion": "I"},
+            {"max_executors": 4, "rounds": 2, "criterion": "I"},
             "criterion='I' cannot be combined",
         ),
         (ModelSettings, {"method": "best"}, "method='best' is unknown"),
-        (ModelSettings, {"terms": "machines"}, "terms='machines' is not a list of strings"),
+        (ModelSettings, {"terms": "executors"}, "terms='executors' is not a list of strings"),
         (ModelSettings, {"extension_terms": ["scale"]}, 'extension_terms=.* cannot be .*"averaging"'),
         (Reuse, {"max_growth": 0.5}, "max_growth=0.5 is not a number of at least 1"),
         (Reuse, {"accept_unknown_application": "perhaps"}, "'perhaps' is neither True nor False"),
         (EventLogs, {"place": "/logs", "job": "a", "job_pattern": "b"}, "is two jobs"),
         (EventLogs, {"place": "/logs", "job_pattern": "("}, "is not a regular expression"),
         (EventLogs, {"place": "/logs", "most_runs": 0}, "most_runs=0"),
-        (ConnectedCluster, {**CONNECTED, "machines": "4 or 5"}, "machines='4 or 5' is not"),
+        (ConnectedCluster, {**CONNECTED, "executors": "4 or 5"}, "executors='4 or 5' is not"),
         (ConnectedCluster, {**CONNECTED, "web_url": "lake:8080"}, "web_url='lake:8080' is not an http"),
     ],
 )
@@ -104,10 +108,10 @@ def test_a_value_that_cannot_be_is_refused_with_the_dag_file(kind: Any, fields: 
     ("stated", "reaction"),
     [
         ({}, "fail"),
-        ({"fallback_machines": 4}, "fallback"),
-        ({"fallback_machines": 4, "on_failure": "fail"}, "fail"),
+        ({"fallback_executors": 4}, "fallback"),
+        ({"fallback_executors": 4, "on_failure": "fail"}, "fail"),
         ({"on_failure": "most_probable"}, "most_probable"),
-        ({"fallback_machines": "{{ params.size }}", "on_failure": "fallback"}, "fallback"),
+        ({"fallback_executors": "{{ params.size }}", "on_failure": "fallback"}, "fallback"),
     ],
 )
 def test_what_happens_where_nothing_can_be_chosen(stated: dict[str, Any], reaction: str):
@@ -116,10 +120,10 @@ def test_what_happens_where_nothing_can_be_chosen(stated: dict[str, Any], reacti
 
 def test_templates_are_left_for_the_tasks():
     text = "{{ params.x }}"
-    SizingGoal(deadline_seconds=text, budget_dollars=text, max_machines=text, price_per_hour={"a": text})
+    SizingGoal(deadline_seconds=text, budget_dollars=text, max_executors=text, price_per_hour={"a": text})
     SampledInput(path=text, partitions=text, sampling=text, seed=text)
     DesignBounds(
-        max_machines=text, max_scale=text, cost=text, criterion=text, cost_options={"price_per_hour": text}
+        max_executors=text, max_scale=text, cost=text, criterion=text, cost_options={"price_per_hour": text}
     )
     ModelSettings(method=text, extension_terms=["scale"])
     Reuse(max_age_days=text, accept_unknown_application=text)
@@ -142,13 +146,13 @@ ON_S3 = {
 @pytest.mark.parametrize(
     ("changes", "named"),
     [
-        ({"cluster": {"machines": 4}}, r"cluster={'machines': 4} is not of type LocalClusterSpec or EC2"),
+        ({"cluster": {"executors": 4}}, r"cluster={'executors': 4} is not of type LocalClusterSpec or EC2"),
         ({"goal": GOAL}, "goal=.* is not of type SizingGoal"),
         ({"parallel_runs": 0}, "parallel_runs=0"),
         ({"run_timeout_seconds": 0}, "run_timeout_seconds=0"),
         (
-            {"bounds": DesignBounds(max_machines=8)},
-            r"max_machines=8 is more than the cluster will have \(4\)",
+            {"bounds": DesignBounds(max_executors=8)},
+            r"max_executors=8 is more than the cluster will have \(4\)",
         ),
         (
             {"job": SparkJob(name="a", application="a.py")},
@@ -162,11 +166,11 @@ ON_S3 = {
             {"goal": SizingGoal(**{**GOAL, "price_per_hour": {"m5.large": 1}})},
             r"price_per_hour={'m5\.large': 1} does not say what a machine of type local costs",
         ),
-        ({"goal": SizingGoal(**{**GOAL, "max_machines": 8})}, "max_machines=8 is outside the 1 to 4"),
+        ({"goal": SizingGoal(**{**GOAL, "max_executors": 8})}, "max_executors=8 is outside the 1 to 4"),
         (
             {
-                "bounds": DesignBounds(max_machines=4, budget_share=0.05),
-                "goal": SizingGoal(max_machines=4, budget_dollars=1, price_per_hour=1),
+                "bounds": DesignBounds(max_executors=4, budget_share=0.05),
+                "goal": SizingGoal(max_executors=4, budget_dollars=1, price_per_hour=1),
             },
             'budget_share=0.05 has no meaning with cost="relative_time"',
         ),
@@ -223,7 +227,7 @@ def goal(**changes: Any) -> dict[str, Any]:
         (goal(deadline_seconds=X), "-9", ": deadline_seconds='-9' is not above 0"),
         (goal(deadline_seconds=X), "", "is no goal"),
         ({"input": SampledInput(path="/in", partitions=9, sampling=X)}, "file", "sampling='file' is unknown"),
-        ({"bounds": DesignBounds(max_machines=X)}, "8", "max_machines=8 is more than the cluster"),
+        ({"bounds": DesignBounds(max_executors=X)}, "8", "max_executors=8 is more than the cluster"),
         ({"job": SparkJob(**JOB, submit_options={"verbos": True})}, "", "submit_options='verbos'"),
     ],
 )

@@ -32,9 +32,9 @@ from tests.unit.operators.stated import group_arguments
 
 
 def ernest_arguments(*, goal: dict[str, Any] | None = None, **changes: Any) -> dict[str, Any]:
-    stated = {"deadline_seconds": 60, "price_per_hour": 0.35, "max_machines": 4, **(goal or {})}
+    stated = {"deadline_seconds": 60, "price_per_hour": 0.35, "max_executors": 4, **(goal or {})}
     return group_arguments(
-        **{"bounds": DesignBounds(max_machines=3), "goal": SizingGoal(**stated), **changes}
+        **{"bounds": DesignBounds(max_executors=3), "goal": SizingGoal(**stated), **changes}
     )
 
 
@@ -67,12 +67,13 @@ ONE, LARGE = (
     LocalClusterSpec(machines=4, cores_per_machine=2, instance_type="large"),
 )
 SMALL, OTHER = (
-    LocalClusterSpec(machines=machines, instance_type=name) for machines, name in ((4, "small"), (6, "other"))
+    LocalClusterSpec(machines=executors, instance_type=name)
+    for executors, name in ((4, "small"), (6, "other"))
 )
 M5, C5 = on_ec2("m5.large"), on_ec2("c5.large")
-FALLBACK = {"goal": {"fallback_machines": 2}}
+FALLBACK = {"goal": {"fallback_executors": 2}}
 PAST_RUNS = {"history": EventLogs("/logs")}
-ROUNDS = {"bounds": DesignBounds(max_machines=3, rounds=3)}
+ROUNDS = {"bounds": DesignBounds(max_executors=3, rounds=3)}
 
 
 @pytest.mark.parametrize("cluster", [ONE, M5, [M5, C5], [SMALL, LARGE], [SMALL, OTHER], [SMALL, M5]])
@@ -172,9 +173,9 @@ def test_runs_on_one_machine_do_not_disturb_each_other_unless_asked():
 
 def test_design_and_model_are_of_the_same_method_and_terms():
     model = ModelSettings(
-        method="relative", terms=("1", "scale/machines"), extension_terms=("scale",), extend_above_percent=5
+        method="relative", terms=("1", "scale/executors"), extension_terms=("scale",), extend_above_percent=5
     )
-    bounds = DesignBounds(max_machines=4, criterion="D", budget_share=0.05)
+    bounds = DesignBounds(max_executors=4, criterion="D", budget_share=0.05)
     tasks = sized(model=model, bounds=bounds).task_dict
     design, fit = tasks["ernest.design"], tasks["ernest.fit_model"]
 
@@ -313,10 +314,10 @@ def test_a_job_flow_of_emr_and_a_cluster_that_is_there_already():
     assert tasks["ernest.sample_run"].partial_kwargs["staging_uri"] == "s3://jobs/"
     assert "ernest.start_job_flow" not in tasks
 
-    there = ConnectedCluster(spark_conn_id="lake", machines=4, cores_per_machine=8)
+    there = ConnectedCluster(spark_conn_id="lake", executors=4, executor_cores=8)
     tasks = sized(there, cluster_options={"pool": "lake"}).task_dict
     create = tasks["ernest.create_cluster"]
-    assert (create.spec["spark_conn_id"], create.spec["machines"], create.pool) == ("lake", 4, "lake")
+    assert (create.spec["spark_conn_id"], create.spec["executors"], create.pool) == ("lake", 4, "lake")
     assert tasks["ernest.design"].cores_per_machine == 8
 
 
@@ -352,7 +353,7 @@ def test_amazons_operators_start_and_end_a_job_flow_around_the_sample_runs():
         ({"cluster": ConnectedCluster(spark_conn_id="lake")}, "machines=None must be known of Connected"),
         (
             {"cluster": EmrJobFlow(job_flow_id="j-1", **ON_EMR), **ON_S3},
-            "cores_per_machine=None must be stated",
+            "executor_cores=None must be stated",
         ),
         ({"cluster": [SMALL, SMALL]}, r"cluster=\['small', 'small'\] names a type of machine twice"),
         ({"cluster": []}, r"cluster=\[\] is empty"),
@@ -361,7 +362,7 @@ def test_amazons_operators_start_and_end_a_job_flow_around_the_sample_runs():
             r"resize_for_production=True .*EC2ClusterOperator\(spec=",
         ),
         ({"cluster": [M5, C5], "on_same_cluster": True}, "production_on_same_cluster=True is impossible"),
-        ({"bounds": DesignBounds(max_machines=3, rounds="{{ params.rounds }}")}, "each round is a task"),
+        ({"bounds": DesignBounds(max_executors=3, rounds="{{ params.rounds }}")}, "each round is a task"),
         (
             {**ROUNDS, "model": ModelSettings(method="relative")},
             "rounds=3 is impossible with method=",
@@ -388,7 +389,7 @@ def test_all_of_the_goal_reaches_the_decision():
         deadline_seconds=60,
         objective="balanced",
         confidence=0.95,
-        allowed_machines=(2, 4),
+        allowed_executors=(2, 4),
         billing=Billing(boot_seconds=90, expected_runs="{{ params.runs }}"),
         on_failure="most_probable",
     )
@@ -397,7 +398,7 @@ def test_all_of_the_goal_reaches_the_decision():
     choose, design = dag.get_task("ernest.choose_config"), dag.get_task("ernest.design")
 
     assert settings_of(SizingGoal, choose.goal, "goal", is_rendered=False) == goal
-    assert design.goal["allowed_machines"] == [2, 4]
+    assert design.goal["allowed_executors"] == [2, 4]
 
 
 @pytest.mark.parametrize("is_native", [False, True])
@@ -476,7 +477,7 @@ def test_the_decision_knows_each_type_in_the_same_order():
     [
         ([OTHER], 1, 6),
         ([OTHER], 3, 2),
-        ([ConnectedCluster(spark_conn_id="there", machines=50, cores_per_machine=1)], 1, None),
+        ([ConnectedCluster(spark_conn_id="there", executors=50, executor_cores=1)], 1, None),
         ([M5], 1, 4),
     ],
 )

@@ -308,7 +308,7 @@ class SparkStep:
 
     name: str
     """Of the application; the step's begins with it."""
-    machines: int
+    executors: int
     conf: Mapping[str, str]
     """Spark properties; where the event log goes is added."""
     application_args: Sequence[str] = ()
@@ -424,9 +424,9 @@ class StepRun:
         if job_flow.state not in READY_STATES:
             raise _lost(job_flow)
         alive = len(running_instances(self._emr, job_flow.id, "CORE"))
-        if alive < self._step.machines:
+        if alive < self._step.executors:
             raise ClusterLostError(
-                f"The run needs {self._step.machines} machines; job flow {job_flow.id} has {alive}.",
+                f"The run needs {self._step.executors} machines; job flow {job_flow.id} has {alive}.",
                 remedy="Machines were lost: clear the task that starts the cluster to have it start anew.",
             )
         deadline, now = datetime.fromisoformat(str(self._handle.expires_at)).timestamp(), time.time()

@@ -31,12 +31,12 @@ INSTANCE_TYPE = "m5.large"
 PRICE_PER_HOUR = 0.096
 STARTUP_SECONDS = 0.5
 CLICKS = SampledInput(path=__file__, partitions=1000)
-GOAL = SizingGoal(max_machines=16, deadline_seconds="{{ params.deadline_seconds }}")
+GOAL = SizingGoal(max_executors=16, deadline_seconds="{{ params.deadline_seconds }}")
 
 
-def run(machines: int, scale: float, *, work_seconds: float, noise: float) -> float:
+def run(executors: int, scale: float, *, work_seconds: float, noise: float) -> float:
     """Take the job's time; returns it without the start-up: work that spreads, and what does not."""
-    seconds = 0.4 + work_seconds * scale / machines + 0.2 * math.log(machines) + 0.02 * machines
+    seconds = 0.4 + work_seconds * scale / executors + 0.2 * math.log(executors) + 0.02 * executors
     time.sleep(STARTUP_SECONDS + noise * seconds)
     return noise * seconds
 
@@ -89,20 +89,20 @@ class SampleRunOperator(sample_run.SampleRunOperator):
 
         experiment = Experiment.from_dict(self.experiment)
         seconds = run(
-            experiment.machines,
+            experiment.executors,
             experiment.scale,
             work_seconds=context["params"]["work_seconds"],
             noise=1.0 + 0.01 * (-1) ** experiment.index,
         )
         return Observation(
             index=experiment.index,
-            machines=experiment.machines,
+            executors=experiment.executors,
             scale=experiment.scale,
             seconds=seconds,
             startup_seconds=STARTUP_SECONDS,
             instance_type=INSTANCE_TYPE,
             application_id=f"app-20260101000000-{experiment.index:04d}",
-            hosts=tuple(f"10.0.0.{number + 1}" for number in range(experiment.machines)),
+            hosts=tuple(f"10.0.0.{number + 1}" for number in range(experiment.executors)),
             origin=origin_of(context),
         ).to_dict()
 
@@ -118,7 +118,7 @@ with DAG(
     with TaskGroup("ernest"):
         design = ExperimentDesignOperator(
             task_id="design",
-            bounds=DesignBounds(max_machines=4, min_scale=0.004, max_scale=0.02, max_runs=7),
+            bounds=DesignBounds(max_executors=4, min_scale=0.004, max_scale=0.02, max_runs=7),
             input=CLICKS,
             goal=GOAL,
             cores_per_machine=1,
@@ -149,9 +149,9 @@ with DAG(
         )
 
     @task
-    def production(machines: int, params: dict[str, Any]) -> None:
+    def production(executors: int, params: dict[str, Any]) -> None:
         """Take the time of the machines that were chosen."""
-        run(machines, 1.0, work_seconds=params["work_seconds"], noise=1.02)
+        run(executors, 1.0, work_seconds=params["work_seconds"], noise=1.02)
 
     design >> cluster
-    choose >> production(XComArg(choose, key="machines"))
+    choose >> production(XComArg(choose, key="executors"))

@@ -27,9 +27,9 @@ dag = ernest_dag(
             application_args=["{{ sample.input }}"],
         ),
         "input": SampledInput(path=os.environ["ERNEST_TEST_INPUT"], partitions=24),
-        "bounds": DesignBounds(max_machines=3, min_scale=0.3, max_scale=1.0),
+        "bounds": DesignBounds(max_executors=3, min_scale=0.3, max_scale=1.0),
         "cluster": LocalClusterSpec(machines=3, cores_per_machine=2, memory_megabytes_per_machine=512),
-        "goal": SizingGoal(deadline_seconds=600, price_per_hour=1.0, max_machines=3),
+        "goal": SizingGoal(deadline_seconds=600, price_per_hour=1.0, max_executors=3),
         "history": EventLogs(os.environ["ERNEST_TEST_HISTORY"], max_age_days=None),
     },
 )

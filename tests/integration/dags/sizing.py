@@ -53,7 +53,7 @@ def sizing(dag_id: str, *arguments: str, goal: SizingGoal, spark_conn_id: str, *
                 conf=CONF,
             ),
             "input": SampledInput(path=INPUT, partitions=24),
-            "bounds": DesignBounds(max_machines=3, min_scale=0.2, max_scale=0.6, max_runs=5, criterion="A"),
+            "bounds": DesignBounds(max_executors=3, min_scale=0.2, max_scale=0.6, max_runs=5, criterion="A"),
             "cluster": LocalClusterSpec(
                 machines=3, memory_megabytes_per_machine=512, master_port=urlsplit(address).port
             ),
@@ -70,8 +70,8 @@ some_fail = sizing(
     goal=SizingGoal(
         deadline_seconds=0.5,
         price_per_hour=1.0,
-        max_machines=3,
-        fallback_machines=2,
+        max_executors=3,
+        fallback_executors=2,
         on_inadequate="warn",
     ),
     spark_conn_id="ernest_fails",
@@ -80,7 +80,7 @@ some_fail = sizing(
 hangs = sizing(
     "runs_hang",
     "--hold-task-seconds=600",
-    goal=SizingGoal(deadline_seconds=60, price_per_hour=1.0, max_machines=3),
+    goal=SizingGoal(deadline_seconds=60, price_per_hour=1.0, max_executors=3),
     spark_conn_id="ernest_hangs",
     run_retries=0,
 )

@@ -37,7 +37,7 @@ with DAG("two_types", schedule=None):
         ),
         input=SampledInput(path=INPUT, partitions=24),
         # Three runs, one in a second round, and none in the third, which is skipped.
-        bounds=DesignBounds(max_machines=2, min_scale=0.2, max_scale=0.7, min_runs=4, max_runs=4, rounds=3),
+        bounds=DesignBounds(max_executors=2, min_scale=0.2, max_scale=0.7, min_runs=4, max_runs=4, rounds=3),
         cluster=[
             LocalClusterSpec(
                 machines=2, cores_per_machine=cores, memory_megabytes_per_machine=512, instance_type=name
@@ -48,14 +48,14 @@ with DAG("two_types", schedule=None):
             deadline_seconds=600,
             objective="fastest",
             price_per_hour={"one-core": 1.0, "two-core": 1.2},
-            max_machines=2,
+            max_executors=2,
             on_inadequate="warn",
         ),
     )
     create = LocalClusterOperator(
         task_id="production_cluster",
         spec=LocalClusterSpec(
-            machines=ernest.config["machines"],
+            machines=ernest.config["executors"],
             instance_type=ernest.config["instance_type"],
             cores_per_machine=2,
             memory_megabytes_per_machine=1024,

@@ -55,7 +55,7 @@ def sample_run(
 ) -> SampleRunOperator:
     return SampleRunOperator(
         task_id=task_id,
-        experiment=Experiment(index=machines, machines=machines, scale=0.5, partitions=4).to_dict(),
+        experiment=Experiment(index=machines, executors=machines, scale=0.5, partitions=4).to_dict(),
         job=SparkJob(
             name="held",
             application=APPLICATION,
@@ -83,7 +83,7 @@ with DAG("ec2_whole_loop", schedule=None) as whole_loop:
         task_id="choose",
         model=None,
         job=SparkJob(name="count_lines", application=APPLICATION),
-        goal=SizingGoal(deadline_seconds=600, max_machines=2, fallback_machines=2),
+        goal=SizingGoal(deadline_seconds=600, max_executors=2, fallback_executors=2),
         cluster="{{ ti.xcom_pull(task_ids='create') | tojson }}",
         trigger_rule="all_done",
     )

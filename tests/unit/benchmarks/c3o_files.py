@@ -11,10 +11,10 @@ def write_c3o(path: Path, *, columns: str, inputs: list[str], repetitions: int =
     `inputs` are values of data_size_MB and `columns`; repetitions take 0, 1, 2 ... s more.
     """
     lines = [f"instance_count machine_type slots memory data_size_MB {columns} gross_runtime"]
-    for machines in (2, 4, 6, 8, 12):
+    for executors in (2, 4, 6, 8, 12):
         for values in inputs:
             size = float(values.split()[1]) / 1e6
             for extra in range(repetitions):
-                seconds = 20 + 10 * size / machines + extra
-                lines.append(f"{machines} m4 {8 * machines} {32 * machines} {values} {seconds}")
+                seconds = 20 + 10 * size / executors + extra
+                lines.append(f"{executors} m4 {8 * executors} {32 * executors} {values} {seconds}")
     path.write_text("\n".join(line.replace(" ", "\t") for line in lines) + "\n")

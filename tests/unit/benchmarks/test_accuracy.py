@@ -30,11 +30,11 @@ def lines_of_five_sizes(tmp_path: Path) -> Path:
 def test_c3o_trains_on_small_inputs_and_few_machines_and_predicts_the_rest(lines_of_five_sizes: Path):
     context = contexts(lines_of_five_sizes)[0]
     train = context.trained()
-    assert sorted(set(train.machines)) == [2, 4, 6]
+    assert sorted(set(train.executors)) == [2, 4, 6]
     assert sorted(set(train.scale)) == pytest.approx([0.2, 0.4, 0.6])
     assert (len(train), len(context.trained_runs())) == (9, 27)
     test, repetitions = context.tested()
-    assert test.machines.tolist() == [8, 12]
+    assert test.executors.tolist() == [8, 12]
     assert test.scale.tolist() == [1, 1]
     # The median of repetitions that take 0, 1 and 2 s more.
     assert test.seconds.tolist() == pytest.approx([20 + 50 / 8 + 1, 20 + 50 / 12 + 1])
@@ -51,19 +51,19 @@ def test_bell_trains_each_number_of_nodes_once_and_predicts_the_rest(tmp_path: P
     deployments = {tuple(case.job for case in cases) for cases in rounds}
     assert deployments == {("sort.flink",), ("grep.spark", "sgd.spark")}
     for case in (case for cases in rounds for case in cases):
-        low, high = case.train.machines.min(), case.train.machines.max()
-        assert not set(case.train.machines) & set(case.test.machines)
-        for machines, split in zip(case.test.machines, case.splits, strict=True):
+        low, high = case.train.executors.min(), case.train.executors.max()
+        assert not set(case.train.executors) & set(case.test.executors)
+        for executors, split in zip(case.test.executors, case.splits, strict=True):
             if split == protocols.FAR_EXTRAPOLATION:
                 assert high <= 32
-                assert machines >= 40
+                assert executors >= 40
             else:
-                assert (split == protocols.INTERPOLATION) == (low < machines < high)
+                assert (split == protocols.INTERPOLATION) == (low < executors < high)
 
 
 MACHINES = np.tile([1.0, 2.0, 4.0, 8.0], 3)
 SCALE = np.repeat([0.1, 0.2, 0.4], 4)
-TARGET = {"machines": np.array([16.0, 64.0]), "scale": np.array([1.0, 0.5])}
+TARGET = {"executors": np.array([16.0, 64.0]), "scale": np.array([1.0, 0.5])}
 
 
 @pytest.mark.parametrize(
@@ -76,8 +76,8 @@ TARGET = {"machines": np.array([16.0, 64.0]), "scale": np.array([1.0, 0.5])}
     ],
 )
 def test_a_law_of_the_form_is_found_exactly(method, law):
-    forecast = method.fit(Runs(machines=MACHINES, scale=SCALE, seconds=law(MACHINES, SCALE)))
-    expected = law(TARGET["machines"], TARGET["scale"])
+    forecast = method.fit(Runs(executors=MACHINES, scale=SCALE, seconds=law(MACHINES, SCALE)))
+    expected = law(TARGET["executors"], TARGET["scale"])
     np.testing.assert_allclose(forecast.predict(**TARGET), expected, rtol=1e-3)
 
 
@@ -90,11 +90,11 @@ class Constant:
     def fit(self, runs: Runs) -> Constant:
         return self
 
-    def predict(self, *, machines, scale):
-        return np.full(len(machines), self.seconds)
+    def predict(self, *, executors, scale):
+        return np.full(len(executors), self.seconds)
 
-    def interval(self, *, machines, scale, level):
-        reach, seconds = 10.0 if level < 0.9 else 20.0, self.predict(machines=machines, scale=scale)
+    def interval(self, *, executors, scale, level):
+        reach, seconds = 10.0 if level < 0.9 else 20.0, self.predict(executors=executors, scale=scale)
         return seconds - reach, seconds + reach
 
 

@@ -25,13 +25,13 @@ class Told:
     def __init__(self, probabilities: Sequence[float]) -> None:
         self.probabilities = np.array(probabilities)
 
-    def predict(self, *, machines, scale):
+    def predict(self, *, executors, scale):
         raise AssertionError("outlooks hold the predictions")
 
-    def interval(self, *, machines, scale, level):
+    def interval(self, *, executors, scale, level):
         return None
 
-    def probability_within(self, *, machines, scale, limits):
+    def probability_within(self, *, executors, scale, limits):
         return np.tile(self.probabilities, len(limits) // len(self.probabilities))
 
 
@@ -41,13 +41,13 @@ def situation() -> Situation:
             model=0,
             instance_type="m4",
             cores=4,
-            machines=machines,
+            executors=executors,
             scale=1.0,
             billing=Billing(price_per_hour=3.6),
             seconds=seconds,
             repetitions=(seconds - 10, seconds, seconds + 10),
         )
-        for machines, seconds in SECONDS.items()
+        for executors, seconds in SECONDS.items()
     ]
     return Situation(job="grep", setting="made up", options=tuple(options))
 
@@ -71,7 +71,7 @@ UNKNOWING = {"original": (1.0, 1.0, 1.0), "ours": (1.0, 1.0, 1.0)}
 
 
 @pytest.mark.parametrize(
-    ("rule", "kind", "limit", "told", "machines"),
+    ("rule", "kind", "limit", "told", "executors"),
     [
         # The cheapest that is predicted within the deadline, the fastest within the budget, else the nearest.
         (rules.ORIGINAL, DEADLINE, 120.0, {}, 4),
@@ -91,11 +91,11 @@ UNKNOWING = {"original": (1.0, 1.0, 1.0), "ours": (1.0, 1.0, 1.0)}
         (rules.ORACLE, DEADLINE, 110.0, UNKNOWING, 4),
     ],
 )
-def test_what_each_rule_chooses(rule, kind, limit, told, machines):
+def test_what_each_rule_chooses(rule, kind, limit, told, executors):
     (question,) = questions(situation(), kind, count=1)
     given = outlook(**told)
     ((position, _),) = rules.all_rules()[rule](given, [replace(question, limit=limit)])
-    assert given.situation.options[position].machines == machines
+    assert given.situation.options[position].executors == executors
 
 
 def test_a_miss_earns_nothing_by_being_cheap():

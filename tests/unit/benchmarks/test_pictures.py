@@ -30,10 +30,10 @@ def test_the_documentation_shows_each_picture_and_names_each_term_beside_its_own
 
 def test_the_example_is_as_the_documentation_describes_it():
     """Alternative texts say so: runs within the bands, and bands that grow."""
-    low, high = predict_interval(model(), machines=PRODUCTION_MACHINES, level=0.95)
+    low, high = predict_interval(model(), executors=PRODUCTION_MACHINES, level=0.95)
     assert all(low <= production_seconds())
     assert all(production_seconds() <= high)
-    seconds = predict_seconds(model(), machines=PRODUCTION_MACHINES)
+    seconds = predict_seconds(model(), executors=PRODUCTION_MACHINES)
     width = (high - low) / seconds
     assert PRODUCTION_MACHINES[2:] == (16, 32, 64)
     assert width[2] < width[3] < width[4]
@@ -46,5 +46,5 @@ def test_the_examples_of_the_documentation_run():
     for block in blocks:
         exec(block, names)
     assert names["terms"] == extend_terms(
-        sample_runs(), extensions=["scale", "scale^2/machines"], above_percent=10.0
+        sample_runs(), extensions=["scale", "scale^2/executors"], above_percent=10.0
     )

@@ -10,7 +10,7 @@ from airflow_provider_ernest.documents.runs import PastRun
 from benchmarks.history import evaluation as history
 
 
-def _past_run(number: int, machines: int) -> history.RecordedRun:
+def _past_run(number: int, executors: int) -> history.RecordedRun:
     """Of a job of 10 seconds, and 20 more for the first input on one machine."""
     grown = 1 + number / 10
     past = PastRun(
@@ -18,16 +18,16 @@ def _past_run(number: int, machines: int) -> history.RecordedRun:
         application_id=f"app-{number}",
         event_log=f"report-{number}",
         started_at=f"2026-03-{number + 1:02}T02:00:00+00:00",
-        machines=machines,
-        cores_per_machine=1,
-        seconds=10 + 20 * grown / machines,
+        executors=executors,
+        executor_cores=1,
+        seconds=10 + 20 * grown / executors,
         input_bytes=round(1e9 * grown),
     )
     return history.RecordedRun(job="report", number=number, past=past, profile=None, failed=False)
 
 
 def test_a_run_is_predicted_from_those_before_it_and_on_other_machines_from_none_like_it():
-    runs = [_past_run(number, machines) for number, machines in enumerate((2, 2, 4, 2, 4, 2, 2))]
+    runs = [_past_run(number, executors) for number, executors in enumerate((2, 2, 4, 2, 4, 2, 2))]
     said = pd.DataFrame(history.said_of("report", runs)).set_index(["method", "run", "known"])
     of_all, model = said.loc[history.MODEL_OF_ALL], said.loc[history.MODEL]
 

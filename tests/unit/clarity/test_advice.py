@@ -48,7 +48,7 @@ def straggling(cause):
 
 def advice_on(**fields):
     """On a run of 60 s on 4 machines with 16 slots."""
-    own = {"machines": 4, "slots": 16, "seconds": 60.0, "replayed_seconds": 60.0, "bottleneck": ""}
+    own = {"executors": 4, "slots": 16, "seconds": 60.0, "replayed_seconds": 60.0, "bottleneck": ""}
     return advise(bare(**{**own, **fields}))
 
 

@@ -13,12 +13,12 @@ def opinions(*replayed: float, **fields: float) -> ReplayOpinion:
     """Beside a model that is nearly certain of 90 to 110 s on 2 machines, 45 to 55 s on 4, and so on."""
     sizes = tuple(
         TwoOpinions(
-            machines=machines,
+            executors=executors,
             replayed_seconds=seconds,
-            model_seconds=200.0 / machines,
-            nearly_certain_seconds=(180.0 / machines, 220.0 / machines),
+            model_seconds=200.0 / executors,
+            nearly_certain_seconds=(180.0 / executors, 220.0 / executors),
         )
-        for machines, seconds in zip(range(2, 100, 2), replayed, strict=False)
+        for executors, seconds in zip(range(2, 100, 2), replayed, strict=False)
     )
     told = {"scale": 1.0, "from_application_id": "app-1", "from_scale": 0.0321, "error_percent": 6.0}
     return ReplayOpinion(sizes=sizes, **{**told, **fields})
@@ -26,7 +26,7 @@ def opinions(*replayed: float, **fields: float) -> ReplayOpinion:
 
 def test_a_replay_within_what_is_nearly_certain_contradicts_nothing():
     assert opinions(90.0, 55.0).disagreement == "", "the interval's ends belong to it"
-    without_model = TwoOpinions(machines=2, replayed_seconds=1.0)
+    without_model = TwoOpinions(executors=2, replayed_seconds=1.0)
     assert replace(opinions(), sizes=(without_model,)).disagreement == ""
 
 

@@ -59,7 +59,7 @@ def shuffle(*, waited: float = 3.0, **parts: Any) -> EventLog:
 
 def iterations(count: int) -> EventLog:
     stages = [SimulatedStage([0.5, 0.5] if number % 2 else [0.1, 0.1]) for number in range(count)]
-    return run([SimulatedJob(0.1, [each]) for each in stages], machines=2)
+    return run([SimulatedJob(0.1, [each]) for each in stages], executors=2)
 
 
 def test_what_a_network_bound_run_tells():
@@ -67,7 +67,7 @@ def test_what_a_network_bound_run_tells():
         shuffle(name="etl", spark="4.0.1"), scale=0.1, iterations=5, event_log="/logs/app-1"
     )
     assert (profile.application_id, profile.name, profile.spark) == ("app-1", "etl", "4.0.1")
-    assert (profile.machines, profile.slots, profile.tasks, profile.failed_tasks) == (2, 2, 4, 0)
+    assert (profile.executors, profile.slots, profile.tasks, profile.failed_tasks) == (2, 2, 4, 0)
     assert (profile.scale, profile.iterations, profile.event_log) == (0.1, 5, "/logs/app-1")
     assert (profile.seconds, profile.startup_seconds) == (9.0, 5.0)
     assert profile.driver_seconds == pytest.approx(9.0 - 2.0 - 4.0)
@@ -117,8 +117,8 @@ def test_without_a_task_there_is_nothing_to_analyse():
 
 def test_tasks_that_no_known_machine_can_have_run_do_not_count():
     """The beginning of such a log is missing."""
-    machines = [executor(0, added=4.0), executor(1, added=9.0)]
-    assert profile_run(event_log([task(0, 0.0)], executors=machines, ended=12.0)).seconds == 12.0 - 4.0
+    executors = [executor(0, added=4.0), executor(1, added=9.0)]
+    assert profile_run(event_log([task(0, 0.0)], executors=executors, ended=12.0)).seconds == 12.0 - 4.0
 
 
 def test_nothing_after_the_machines_had_come_is_refused():
@@ -130,7 +130,7 @@ def test_nothing_after_the_machines_had_come_is_refused():
 def test_work_before_the_last_machine_came_counts_and_is_told():
     rows = [task(0, 0.0, 8.0), task(0, 10.0, 2.0, executor=1)]
     grown = profile_run(event_log(rows, executors=[executor(), executor(1, added=9.0)], ended=13.0))
-    assert (grown.seconds, grown.machines) == (13.0, 2)
+    assert (grown.seconds, grown.executors) == (13.0, 2)
     assert grown.stages[0].task_seconds == 10.0
     assert any("1 of the 2 machines joined when work was under way" in each for each in grown.warnings)
     a_moment_late = [task(0, 0.0, 8.0), task(0, 0.1, 8.0, executor=1)]
@@ -139,14 +139,14 @@ def test_work_before_the_last_machine_came_counts_and_is_told():
 
 def test_a_log_without_machines_counts_as_one():
     profile = profile_run(event_log([task(0, 0.0, 1.0), task(0, 0.5, 1.0)], executors=[], ended=3.0))
-    assert (profile.machines, profile.slots, profile.seconds) == (1, 2, 8.0)
+    assert (profile.executors, profile.slots, profile.seconds) == (1, 2, 8.0)
     assert any("has no executors" in warning for warning in profile.warnings)
 
 
 def test_numbers_without_bounds_cost_neither_time_nor_memory():
     rows = [task(0, 0.0, 1.0, attempt=10**12), task(0, 0.5, 1.0, succeeded=False)]
     odd = event_log(rows, executors=[executor(0, cores=10**15), executor(1, cores=-4)], ended=2.0)
-    profile = profile_run(odd, machine_counts=[10**12], changes=[Change(cores=10**12, machines=10**12)])
+    profile = profile_run(odd, executor_counts=[10**12], changes=[Change(cores=10**12, executors=10**12)])
     assert profile.sizes[0].seconds == pytest.approx(2.0)
     assert profile.seconds == 2.0
 

@@ -194,10 +194,10 @@ def a_job(warm_up: float = 0.0):
     [(1, 0.0, 0.01), (2, 0.0, 0.01), (1, 2.0, 0.05)],
 )
 def test_other_sizes_take_what_they_truly_take(cores: int, warm_up: float, within: float):
-    log = run(a_job(warm_up), machines=3, cores=cores)
+    log = run(a_job(warm_up), executors=3, cores=cores)
     for size in replay_sizes(log, range(1, 9)):
-        truth = run(a_job(warm_up), machines=size.machines, cores=cores).clean_seconds
-        assert size.seconds == pytest.approx(truth, rel=within), size.machines
+        truth = run(a_job(warm_up), executors=size.executors, cores=cores).clean_seconds
+        assert size.seconds == pytest.approx(truth, rel=within), size.executors
 
 
 def test_executors_that_share_a_machine_come_with_it():

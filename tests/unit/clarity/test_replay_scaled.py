@@ -31,19 +31,19 @@ def an_aggregation(scale: float, *, warm_up: float = 0.8):
     return [SimulatedJob(2.0, [maps, reduces]), SimulatedJob(1.0, [result])]
 
 
-def profile_of(job, *, machines: int, scale: float, cores: int = 1, number: int = 0, **parts):
-    log = replace(run(job(scale), machines=machines, cores=cores), application_id=f"app-{number}")
+def profile_of(job, *, executors: int, scale: float, cores: int = 1, number: int = 0, **parts):
+    log = replace(run(job(scale), executors=executors, cores=cores), application_id=f"app-{number}")
     return profile_run(log, scale=scale, **parts)
 
 
-def as_in_truth(profiles, job, *, machines, within: float, **asked):
+def as_in_truth(profiles, job, *, executors, within: float, **asked):
     """What the profiles tell of all the job's input, once it is near to what the job takes."""
-    replayed = replay_scaled(profiles, machines=machines, scale=1.0, cores_per_machine=1, **asked)
+    replayed = replay_scaled(profiles, executors=executors, scale=1.0, executor_cores=1, **asked)
     for size in replayed.sizes:
-        log = run(job(1.0), machines=size.machines)
+        log = run(job(1.0), executors=size.executors)
         truth = log.ended_at - log.ready_at
-        assert size.replayed_seconds == pytest.approx(truth, rel=within), size.machines
-    assert len(replayed.sizes) == len(machines)
+        assert size.replayed_seconds == pytest.approx(truth, rel=within), size.executors
+    assert len(replayed.sizes) == len(executors)
     return replayed
 
 
@@ -51,8 +51,8 @@ RUNS = ((0.1, 2), (0.2, 2), (0.2, 4), (0.3, 4))
 
 
 def test_a_single_run_tells_of_more_input_and_other_machines():
-    profile = profile_of(an_aggregation, machines=3, scale=0.3)
-    replayed = as_in_truth([profile], an_aggregation, machines=[4, 8], within=0.08)
+    profile = profile_of(an_aggregation, executors=3, scale=0.3)
+    replayed = as_in_truth([profile], an_aggregation, executors=[4, 8], within=0.08)
     assert (replayed.from_application_id, replayed.from_scale) == ("app-0", 0.3)
     assert replayed.error_percent is None
     assert replayed.problem == ""
@@ -60,10 +60,10 @@ def test_a_single_run_tells_of_more_input_and_other_machines():
 
 def test_runs_at_several_scales_tell_more_and_how_far_it_may_be_off():
     profiles = [
-        profile_of(an_aggregation, machines=machines, scale=scale, number=number)
-        for number, (scale, machines) in enumerate(RUNS)
+        profile_of(an_aggregation, executors=executors, scale=scale, number=number)
+        for number, (scale, executors) in enumerate(RUNS)
     ]
-    replayed = as_in_truth(profiles, an_aggregation, machines=range(2, 13, 2), within=0.05)
+    replayed = as_in_truth(profiles, an_aggregation, executors=range(2, 13, 2), within=0.05)
     assert replayed.from_application_id == "app-3"
     assert replayed.error_percent == pytest.approx(0.0, abs=8.0)
 
@@ -76,10 +76,10 @@ def test_a_run_that_other_load_made_long_does_not_stand_for_the_job():
 
     runs = ((an_aggregation, 3), (disturbed, 4), (an_aggregation, 4), (an_aggregation, 2))
     profiles = [
-        profile_of(job, machines=machines, scale=0.3, number=number)
-        for number, (job, machines) in enumerate(runs)
+        profile_of(job, executors=executors, scale=0.3, number=number)
+        for number, (job, executors) in enumerate(runs)
     ]
-    as_in_truth(profiles, an_aggregation, machines=[8], within=0.25)
+    as_in_truth(profiles, an_aggregation, executors=[8], within=0.25)
 
 
 def test_on_one_machine_nothing_is_fetched_from_another():
@@ -87,8 +87,8 @@ def test_on_one_machine_nothing_is_fetched_from_another():
         columns = {"shuffle_remote_bytes": MEGABYTE, "fetch_wait_seconds": 1.0}
         return [SimulatedJob(1.0, [SimulatedStage([2.0] * 8, columns=columns)])]
 
-    profile = profile_of(job, machines=2, scale=1.0)
-    one, two, four = replay_scaled([profile], machines=[1, 2, 4], scale=1.0, cores_per_machine=1).sizes
+    profile = profile_of(job, executors=2, scale=1.0)
+    one, two, four = replay_scaled([profile], executors=[1, 2, 4], scale=1.0, executor_cores=1).sizes
     assert two.replayed_seconds == pytest.approx(1.5 + 4 * 2.0)
     assert one.replayed_seconds == pytest.approx(1.5 + 8 * 1.0)
     assert four.replayed_seconds == pytest.approx(1.5 + 2 * 2.5)
@@ -111,9 +111,9 @@ def with_one_name(profile):
 
 def test_stages_that_the_profile_leaves_out_are_replayed_with_the_others():
     job = many_rounds(250)
-    profile = with_one_name(profile_of(job, machines=2, scale=0.5))
+    profile = with_one_name(profile_of(job, executors=2, scale=0.5))
     assert profile.stages_left_out == 190
-    as_in_truth([profile], job, machines=[2, 4], within=0.05)
+    as_in_truth([profile], job, executors=[2, 4], within=0.05)
 
 
 def test_a_few_long_tasks_among_many_count_for_what_they_are():
@@ -123,30 +123,30 @@ def test_a_few_long_tasks_among_many_count_for_what_they_are():
         tasks = np.where(np.arange(round(4000 * scale)) % 1000 == 500, 100.0, 1.0)
         return [SimulatedJob(1.0, [SimulatedStage(tasks, columns={"input_bytes": MEGABYTE})])]
 
-    profile = profile_of(job, machines=4, scale=0.25)
-    as_in_truth([profile], job, machines=[2], within=0.1)
+    profile = profile_of(job, executors=4, scale=0.25)
+    as_in_truth([profile], job, executors=[2], within=0.1)
 
 
 def test_a_few_tasks_are_replayed_one_by_one():
     def job(scale: float):
         return [SimulatedJob(1.0, [SimulatedStage([1.0, 1.0, 9.0, 1.0])])]
 
-    profile = profile_of(job, machines=1, scale=1.0)
-    one, two = replay_scaled([profile], machines=[1, 2], scale=1.0, cores_per_machine=1).sizes
+    profile = profile_of(job, executors=1, scale=1.0)
+    one, two = replay_scaled([profile], executors=[1, 2], scale=1.0, executor_cores=1).sizes
     assert one.replayed_seconds == pytest.approx(1.0 + 12.0 + 0.5)
     assert two.replayed_seconds == pytest.approx(1.0 + 9.0 + 0.5)
 
 
 def test_more_iterations_take_longer_and_what_is_before_them_does_not():
-    profile = with_one_name(profile_of(many_rounds(5), machines=2, scale=0.5, iterations=5))
+    profile = with_one_name(profile_of(many_rounds(5), executors=2, scale=0.5, iterations=5))
     # The time before the first iteration counts as part of it: that cannot be told apart.
-    as_in_truth([profile], many_rounds(50), machines=[4], within=0.1, iterations=50)
+    as_in_truth([profile], many_rounds(50), executors=[4], within=0.1, iterations=50)
 
 
 def test_stages_are_matched_where_runs_have_other_numbers_of_them():
-    few = with_one_name(profile_of(many_rounds(3), machines=2, scale=0.25, number=1))
-    many = with_one_name(profile_of(many_rounds(6), machines=2, scale=0.5, number=2))
-    as_in_truth([few, many], many_rounds(6), machines=[2], within=0.02)
+    few = with_one_name(profile_of(many_rounds(3), executors=2, scale=0.25, number=1))
+    many = with_one_name(profile_of(many_rounds(6), executors=2, scale=0.5, number=2))
+    as_in_truth([few, many], many_rounds(6), executors=[2], within=0.02)
 
 
 def test_very_many_tasks_take_what_they_take():
@@ -155,13 +155,13 @@ def test_very_many_tasks_take_what_they_take():
     def job(scale: float):
         return [SimulatedJob(1.0, [SimulatedStage([0.5] * 40, columns={"input_bytes": MEGABYTE})])]
 
-    profile = profile_of(job, machines=2, scale=1e-6)
-    (size,) = replay_scaled([profile], machines=[10], scale=1.0, cores_per_machine=1).sizes
+    profile = profile_of(job, executors=2, scale=1e-6)
+    (size,) = replay_scaled([profile], executors=[10], scale=1.0, executor_cores=1).sizes
     assert size.replayed_seconds == pytest.approx(40e6 * 0.5 / 10, rel=0.01)
 
 
 def test_without_any_profile_the_problem_is_told():
-    replayed = replay_scaled([], machines=[2], scale=1.0, cores_per_machine=1)
+    replayed = replay_scaled([], executors=[2], scale=1.0, executor_cores=1)
     assert replayed.sizes == ()
     assert "No run of the job has a profile" in replayed.problem
 

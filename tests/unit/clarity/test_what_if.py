@@ -24,7 +24,7 @@ from tests.unit.eventlog.logs import event_log, executor, random_log, stage, tas
         {"network": 0},
         {"cpu": float("nan")},
         {"cores": 0},
-        {"machines": 1.5},
+        {"executors": 1.5},
     ],
 )
 def test_no_machine_is_like_that(fields):
@@ -101,7 +101,7 @@ NETWORK_RATE, DISK_RATE = {"network": 1.0}, {"disk": 1.0}
             id="the driver's time is no faster",
         ),
         pytest.param(COMPUTING, {}, {"cores": 2}, 4.0, id="more cores run more tasks at once"),
-        pytest.param(COMPUTING, {}, {"machines": 4}, 4.0, id="more machines run more tasks at once"),
+        pytest.param(COMPUTING, {}, {"executors": 4}, 4.0, id="more machines run more tasks at once"),
         pytest.param(ON_ONE_HOST, {}, {"cores": 8}, 2.0, id="executors of one machine share its cores"),
         pytest.param(SHARED, NETWORK_RATE, {"cores": 2}, 8.0, id="cores do not fill a full network faster"),
         pytest.param(WRITING, {}, {"disk": 2.0}, 2 * (1.0 + 2.0), id="disks that are waited for are full"),

@@ -47,13 +47,15 @@ def misunderstood(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
 RUNS = [(1, 0.05), (2, 0.05), (4, 0.1), (8, 0.1), (8, 0.04), (2, 0.02), (6, 0.08), (12, 0.1)]
 
 
-def seconds_of(machines: int, scale: float, *, speed: float = 1.0) -> float:
+def seconds_of(executors: int, scale: float, *, speed: float = 1.0) -> float:
     """A job of fixed work, work that spreads, and a tree of aggregations."""
-    return 12.0 + 900.0 / speed * scale / machines + 2.0 * math.log(machines)
+    return 12.0 + 900.0 / speed * scale / executors + 2.0 * math.log(executors)
 
 
 def csv_of_runs(*, heading: str = "#machines,fraction,seconds", speed: float = 1.0) -> str:
-    lines = [f"{machines},{scale},{seconds_of(machines, scale, speed=speed):.6f}" for machines, scale in RUNS]
+    lines = [
+        f"{executors},{scale},{seconds_of(executors, scale, speed=speed):.6f}" for executors, scale in RUNS
+    ]
     return "\n".join([*([heading] if heading else []), *lines, ""])
 
 
@@ -78,7 +80,7 @@ def two_models(tmp_path: Path, ernest: Ernest) -> list[Path]:
     for instance_type, speed in (("m5.large", 1.0), ("c5.large", 2.0)):
         runs, path = tmp_path / f"{instance_type}.csv", tmp_path / f"{instance_type}.json"
         runs.write_text(csv_of_runs(speed=speed))
-        model = ["--method", "relative", "--terms", "1", "scale/machines", "log(machines)"]
+        model = ["--method", "relative", "--terms", "1", "scale/executors", "log(executors)"]
         ernest("fit", runs, *model, "--instance-type", instance_type, "--output", path)
         paths.append(path)
     return paths

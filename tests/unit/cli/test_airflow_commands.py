@@ -47,13 +47,13 @@ def test_a_command_runs_under_airflow_and_ends_with_its_code(tmp_path, capsys: p
     path = tmp_path / "runs.csv"
     path.write_text(csv_of_runs())
     args = airflow_parser().parse_args(
-        ["ernest", "predict", str(path), "--machines", "4", "--format", "json"]
+        ["ernest", "predict", str(path), "--executors", "4", "--format", "json"]
     )
     with pytest.raises(SystemExit) as ended:
         args.func(args)
     assert ended.value.code == 0
-    assert json.loads(capsys.readouterr().out)["predictions"][0]["machines"] == 4
-    args = airflow_parser().parse_args(["ernest", "predict", str(tmp_path / "absent"), "--machines", "4"])
+    assert json.loads(capsys.readouterr().out)["predictions"][0]["executors"] == 4
+    args = airflow_parser().parse_args(["ernest", "predict", str(tmp_path / "absent"), "--executors", "4"])
     with pytest.raises(SystemExit) as ended:
         args.func(args)
     assert ended.value.code == 1

@@ -35,14 +35,14 @@ def test_the_profile_as_json_leaves_nothing_else_on_standard_output(analyze):
 
 
 def test_machines_as_they_are_stated_and_others(analyze):
-    options = ["--network", "0.05", "--disk", "0.2", "--machines", "1,3"]
+    options = ["--network", "0.05", "--disk", "0.2", "--executors", "1,3"]
     options += ["--what-if", "network=2", "disk=2", "--what-if", "cores=4"]
     out, _ = analyze(LOG, *options, "--output", "-")
     profile = RunProfile.from_dict(json.loads(out))
     assert profile.capacity is not None
     assert profile.capacity.source == "stated"
     assert profile.capacity.network_gigabytes_per_second == 0.05
-    assert [size.machines for size in profile.sizes] == [1, 3]
+    assert [size.executors for size in profile.sizes] == [1, 3]
     assert [each.change for each in profile.what_ifs] == [
         "twice the network, twice the disks",
         "4 cores a machine",
@@ -125,7 +125,7 @@ def test_options_that_do_not_go_together(options, message, analyze, monkeypatch,
     [
         (),
         (LOG, "--network", "0"),
-        (LOG, "--machines", "0"),
+        (LOG, "--executors", "0"),
         *((LOG, "--what-if", change) for change in ("memory=2", "network", "network=0", "cores=1.5")),
         (LOG, "--iterations", "many"),
     ],

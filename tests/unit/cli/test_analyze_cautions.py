@@ -141,8 +141,8 @@ def test_a_log_that_is_not_whole_is_told_so_and_gives_no_advice_that_the_rest_co
     analyzed, tmp_path
 ):
     """On six slots, 7 tasks leave five of them idle in the second round; of all 11 tasks one would be."""
-    whole = log_of(tmp_path / "whole", machines=3, tasks=7)
-    torn = log_of(tmp_path / "torn", machines=3, tasks=7, dropped=4)
+    whole = log_of(tmp_path / "whole", executors=3, tasks=7)
+    torn = log_of(tmp_path / "torn", executors=3, tasks=7, dropped=4)
 
     assert "what to change - Repartition what stage 0" in analyzed(whole)
     said = analyzed(torn)
@@ -163,15 +163,15 @@ def as_barrier(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def test_a_barrier_stage_is_not_repartitioned_nor_given_fewer_slots_than_tasks(ernest, analyzed, tmp_path):
     """Eight tasks on four machines of two slots: Spark refuses it with fewer (BarrierJobSlotsNumberCheck)."""
-    events = as_barrier(events_of(machines=4, tasks=8))
+    events = as_barrier(events_of(executors=4, tasks=8))
 
     said = ernest("analyze", write(tmp_path / "log", *events))
 
     assert "All 8 tasks of a barrier stage must run at once" in said.err
     sizes = said.out.partition("on other numbers of machines")[2].splitlines()[2:]
     assert [line.split()[0] for line in sizes if line.strip()][:1] == ["4"]
-    fewer = analyzed(write(tmp_path / "fewer", *as_barrier(events_of(machines=6, tasks=7))))
-    plain = analyzed(write(tmp_path / "plain", *events_of(machines=6, tasks=7)))
+    fewer = analyzed(write(tmp_path / "fewer", *as_barrier(events_of(executors=6, tasks=7))))
+    plain = analyzed(write(tmp_path / "plain", *events_of(executors=6, tasks=7)))
     assert "epartition" not in fewer
     assert "Repartition" in plain
 
@@ -250,7 +250,7 @@ def test_all_memory_of_an_executor_is_counted_that_is_paid_for(tmp_path):
     events = events_of(**{"spark.executor.memory": "4g"})
 
     heap, all_of_it = (
-        past_run(read_event_log(write(tmp_path / name, *each)), event_log=name).memory_megabytes_per_machine
+        past_run(read_event_log(write(tmp_path / name, *each)), event_log=name).executor_memory_megabytes
         for name, each in {"heap": events, "all": [*events[:1], profile, *events[1:]]}.items()
     )
 

@@ -4,7 +4,7 @@ from argparse import ArgumentTypeError
 
 import pytest
 
-from airflow_provider_ernest.cli.command import machine_numbers, write_text
+from airflow_provider_ernest.cli.command import executor_numbers, write_text
 from airflow_provider_ernest.cli.models import name_of_job
 from airflow_provider_ernest.exceptions import InvalidParameterError
 
@@ -32,7 +32,7 @@ def test_a_file_that_cannot_be_written_is_named_and_nothing_is_left(tmp_path):
     ],
 )
 def test_numbers_of_machines(text, numbers):
-    assert machine_numbers(text) == numbers
+    assert executor_numbers(text) == numbers
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_numbers_of_machines(text, numbers):
 )
 def test_what_is_no_number_of_machines_is_refused(text):
     with pytest.raises(ArgumentTypeError):
-        machine_numbers(text)
+        executor_numbers(text)
 
 
 @pytest.mark.parametrize("name", ["", "a\nb", "\x1b[31mred", "\udcff"])

@@ -5,7 +5,7 @@ import pytest
 from airflow_provider_ernest.cli.models import runs_of
 from airflow_provider_ernest.documents.runs import Design
 
-BOUNDS = ["design", "--max-machines", "8", "--cores-per-machine", "1", "--partitions", "400"]
+BOUNDS = ["design", "--max-executors", "8", "--executor-cores", "1", "--partitions", "400"]
 
 
 @pytest.fixture
@@ -24,12 +24,12 @@ def test_the_options_reach_the_design(designed):
     assert (design.criterion, design.weighting) == ("A", "absolute")
     assert len(design.experiments) == 7
     assert {run.iterations for run in design.experiments} == {3}
-    assert designed("--target-machines", "8-64:8").criterion == "bayesian I"
+    assert designed("--target-executors", "8-64:8").criterion == "bayesian I"
 
 
 def test_the_csv_of_an_iterative_job_keeps_its_iterations(ernest):
     said = ernest(*BOUNDS, "--iterations", "5", "--output", "-", "--format", "csv")
-    assert said.out.startswith("#machines,fraction,seconds,iterations\n")
+    assert said.out.startswith("#executors,fraction,seconds,iterations\n")
     assert all(line.endswith(",,5") for line in said.out.splitlines()[1:])
     assert "optimal design" in said.err
     (run, *_) = runs_of(said.out.replace(",,5", ",20,5"), "runs.csv").runs
@@ -51,5 +51,5 @@ def test_what_cannot_be_designed(ernest, options, problem):
 
 @pytest.mark.parametrize(("cores", "warning"), [(1, ""), (10, "No sample run can have more than 4 machines")])
 def test_machines_that_the_sample_cannot_feed_are_warned_of(ernest, cores, warning):
-    said = ernest(*BOUNDS, "--cores-per-machine", cores).err
+    said = ernest(*BOUNDS, "--executor-cores", cores).err
     assert warning in said if warning else said == ""

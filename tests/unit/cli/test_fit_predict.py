@@ -25,7 +25,7 @@ def predict(ernest):
 
 
 def test_the_options_reach_the_model(fit):
-    terms = ["1", "scale/machines", "max(machines - 4, 0)"]
+    terms = ["1", "scale/executors", "max(executors - 4, 0)"]
     model = fit("--terms", *terms, "--known-driver-share", "0", "--job", "grep", "--instance-type", "m5")
     assert (model.job, model.instance_type, model.method) == ("grep", "m5", "averaging")
     assert [term.name for term in model.terms] == terms
@@ -55,7 +55,7 @@ def test_too_few_runs_are_an_error_with_a_remedy(tmp_path, ernest):
     assert "2 distinct configurations" in said
     assert "Observe at least" in said
     path.write_text("#machines,fraction,seconds\n")
-    ernest("predict", path, "--machines", "4", code=1)
+    ernest("predict", path, "--executors", "4", code=1)
 
 
 def test_an_inadequate_model_is_written_and_refused(tmp_path, runs_csv, ernest):
@@ -71,12 +71,12 @@ def test_an_output_that_is_there_is_refused_before_any_work(runs_csv, tmp_path, 
 
 
 def test_iterations_need_a_model_trained_with_some(tmp_path, runs_csv, predict, ernest):
-    refused = ernest("predict", runs_csv, "--machines", "4", "--iterations", "50", code=1).err
+    refused = ernest("predict", runs_csv, "--executors", "4", "--iterations", "50", code=1).err
     assert "--iterations=50 is asked of a model" in refused
     path = tmp_path / "iterative.csv"
     lines = [f"{line},5" for line in csv_of_runs(heading="").splitlines()]
     path.write_text("\n".join(["machines,fraction,seconds,iterations", *lines]))
-    (few,), (many,) = (predict(path, "--machines", "4", "--iterations", count) for count in ("5", "50"))
+    (few,), (many,) = (predict(path, "--executors", "4", "--iterations", count) for count in ("5", "50"))
     assert many["seconds"] > 5 * few["seconds"], "spreading work dominates at scale 1"
 
 
@@ -84,9 +84,9 @@ def test_a_file_of_the_model_store_is_read_also_with_the_digest_of_an_earlier_ve
     model_json, tmp_path, ernest
 ):
     stored = ModelStore(tmp_path / "store").save(Model.from_dict(json.loads(model_json.read_text())))
-    told = ernest("predict", stored, "--machines", "2")
+    told = ernest("predict", stored, "--executors", "2")
     stored.write_text(json.dumps({**json.loads(stored.read_text()), "digest": "ab" * 32}))
-    assert ernest("predict", stored, "--machines", "2") == told
+    assert ernest("predict", stored, "--executors", "2") == told
 
 
 def test_a_model_of_corrected_runs_comes_into_the_store_by_a_fit(fit, tmp_path, ernest):
@@ -106,7 +106,7 @@ def test_a_model_of_corrected_runs_comes_into_the_store_by_a_fit(fit, tmp_path, 
 
 def test_a_model_without_observations_is_refused(model_json, ernest):
     model_json.write_text(json.dumps({**json.loads(model_json.read_text()), "observations": []}))
-    said = ernest("predict", model_json, "--machines", "4", code=1).err
+    said = ernest("predict", model_json, "--executors", "4", code=1).err
     assert "a model without observations" in said
 
 
@@ -119,7 +119,7 @@ def test_a_model_without_observations_is_refused(model_json, ernest):
         ("relative", ("observations", 0, "seconds"), 5e-324, "cannot predict"),
         ("classic", ("observations", 0, "seconds"), 1e308, "is predicted to take inf s"),
         ("classic", ("startup_seconds",), "inf", "startup_seconds=inf is not a finite number"),
-        ("classic", ("observations", 0, "machines"), 10**400, "This is no Model document"),
+        ("classic", ("observations", 0, "executors"), 10**400, "This is no Model document"),
     ],
 )
 def test_a_model_of_numbers_that_cannot_be_is_named(tmp_path, fit, ernest, method, place, value, problem):
@@ -132,6 +132,6 @@ def test_a_model_of_numbers_that_cannot_be_is_named(tmp_path, fit, ernest, metho
     path = tmp_path / "changed.json"
     path.write_text(json.dumps(document))
 
-    said = ernest("predict", path, "--machines", "8", code=1)
+    said = ernest("predict", path, "--executors", "8", code=1)
     assert problem in said.err
     assert said.out == ""

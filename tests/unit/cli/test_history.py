@@ -31,14 +31,14 @@ def logs(tmp_path: Path) -> Path:
     """Of two jobs: one on several sizes and inputs, with a run that lost a machine; another once."""
     folder = tmp_path / "logs"
     sizes = [(1, 400), (2, 400), (4, 200), (8, 100), (2, 200), (4, 100), (8, 50)]
-    for number, (machines, input_bytes) in enumerate(sizes):
+    for number, (executors, input_bytes) in enumerate(sizes):
         log_of(
             folder / "date=2026-01-01" / f"app-{number}",
             f"etl run {number}",
             application=f"app-{number}",
-            machines=machines,
+            executors=executors,
             input_bytes=input_bytes,
-            end=110_000 + 100 * input_bytes // machines + 1000 * number,
+            end=110_000 + 100 * input_bytes // executors + 1000 * number,
         )
     *events, end = events_of("etl run 9", application="app-9")
     write(folder / "app-9", *events, removed(1, reason="Container killed by YARN"), end)
@@ -71,10 +71,10 @@ def test_fit_and_design_read_the_runs_of_one_job(logs, tmp_path, history, ernest
     observed = runs_of(runs.read_text(), "runs.csv", "etl").runs
     assert len(observed) == 7
     assert all(run.from_history for run in observed)
-    assert {run.machines for run in observed} == {1, 2, 4, 8}
+    assert {run.executors for run in observed} == {1, 2, 4, 8}
     ernest("fit", runs, "--job", "etl", "--output", tmp_path / "model.json")
     assert json.loads((tmp_path / "model.json").read_text())["job"] == "etl"
-    bounds = ["--max-machines", "8", "--partitions", "100", "--cores-per-machine", "1"]
+    bounds = ["--max-executors", "8", "--partitions", "100", "--executor-cores", "1"]
     assert "1 of the 8 runs" in ernest("design", *bounds, "--observed", runs, "--job", "etl").err
     assert "--job: etl, report" in ernest("fit", runs, code=1).err
 

@@ -25,7 +25,7 @@ def test_the_version_is_told(capsys):
         [],
         ["divine"],
         ["predict", "m.json"],
-        ["predict", "m.json", "--machines", "x"],
+        ["predict", "m.json", "--executors", "x"],
         ["choose", "m", "--price-per-hour", "x"],
     ],
 )
@@ -54,11 +54,11 @@ def test_the_shell_completes_commands_and_options(tmp_path):
 
 
 def test_a_result_is_shown_or_written_in_the_form_that_is_asked_for(tmp_path, runs_csv, ernest):
-    asked = ("predict", runs_csv, "--machines", "2,4")
+    asked = ("predict", runs_csv, "--executors", "2,4")
     table = ernest(*asked).out
     as_json = ernest(*asked, "--format", "json").out
     assert table.startswith("machines    seconds")
-    assert [each["machines"] for each in json.loads(as_json)["predictions"]] == [2, 4]
+    assert [each["executors"] for each in json.loads(as_json)["predictions"]] == [2, 4]
     for name, options, content in (
         ("told.json", (), as_json),
         ("told.txt", (), table),
@@ -75,7 +75,7 @@ def test_a_result_is_shown_or_written_in_the_form_that_is_asked_for(tmp_path, ru
 def test_names_of_files_and_values_are_left_as_the_user_wrote_them(tmp_path, runs_csv, ernest):
     """They may be spelled as parameters are: only the parameter of an error is told as its option."""
     missing = tmp_path / "price_per_hour" / "expected_runs.csv"
-    choose = ["--machines", "1-4", "--price-per-hour", "1", "--deadline-seconds", "60"]
+    choose = ["--executors", "1-4", "--price-per-hour", "1", "--deadline-seconds", "60"]
     assert str(missing) in ernest("choose", missing, *choose, code=1).err
     said = ernest("choose", runs_csv, *choose, "--objective", "expected_runs", code=1).err
     assert "ernest choose: --objective='expected_runs' is unknown" in said
@@ -84,7 +84,7 @@ def test_names_of_files_and_values_are_left_as_the_user_wrote_them(tmp_path, run
 def test_a_reader_that_has_had_enough_is_no_error_to_tell(runs_csv):
     program = (
         "import sys; from airflow_provider_ernest.command_line import main;"
-        f"sys.exit(main(['predict', {str(runs_csv)!r}, '--machines', '1-2000', '--format', 'json']))"
+        f"sys.exit(main(['predict', {str(runs_csv)!r}, '--executors', '1-2000', '--format', 'json']))"
     )
     with subprocess.Popen(
         [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

@@ -9,11 +9,11 @@ def test_the_report_is_one_file(tmp_path, model_json, ernest):
     assert said == f"The report on grep is in {output}\n"
     assert output.read_text().startswith("<!doctype html>\n<html")
     curve = answers(output.read_text())["api/prediction"]["curve"]
-    assert (curve[0]["machines"], curve[-1]["machines"]) == (1, 24), "twice the 12 that were observed"
+    assert (curve[0]["executors"], curve[-1]["executors"]) == (1, 24), "twice the 12 that were observed"
 
 
 def test_a_choice_is_reported(model_json, ernest):
-    argv = ["report", model_json, "--machines", "1-12", "--price-per-hour", "0.5", "--output", "-"]
+    argv = ["report", model_json, "--executors", "1-12", "--price-per-hour", "0.5", "--output", "-"]
     page = ernest(*argv, "--deadline-seconds", "200").out
     assert answers(page)["api/prediction"]["goal"].startswith("best value within 3 min 20 s")
     assert page.endswith("</html>\n")

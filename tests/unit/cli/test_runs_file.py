@@ -13,13 +13,13 @@ from tests.unit.cli.conftest import RUNS, csv_of_runs
 
 
 def triples(runs: list[Observation]) -> list[tuple[int, float, float]]:
-    return [(run.machines, run.scale, run.seconds) for run in runs]
+    return [(run.executors, run.scale, run.seconds) for run in runs]
 
 
 @pytest.mark.parametrize("heading", ["", "#machines,fraction,seconds", "#Cores, Scale, Time"])
 def test_the_originals_csv_is_read_with_any_of_its_headings(heading: str):
     runs = runs_of(csv_of_runs(heading=heading), "runs.csv").runs
-    assert [(run.machines, run.scale) for run in runs] == RUNS
+    assert [(run.executors, run.scale) for run in runs] == RUNS
     assert [run.index for run in runs] == list(range(len(RUNS)))
 
 
@@ -60,7 +60,7 @@ def test_comments_empty_lines_and_a_byte_order_mark_are_passed_over(tmp_path: Pa
 @pytest.mark.parametrize("job", [None, "etl"])
 def test_a_line_that_ends_before_the_job_is_of_the_only_one(job: str | None):
     text = "machines,scale,seconds,job\n1,0.1,10,etl\n2,0.1,6\n"
-    assert [run.machines for run in runs_of(text, "runs.csv", job).runs] == [1, 2]
+    assert [run.executors for run in runs_of(text, "runs.csv", job).runs] == [1, 2]
 
 
 def test_runs_without_seconds_are_left_out_and_told(capsys: pytest.CaptureFixture[str]):
@@ -73,19 +73,19 @@ def test_runs_without_seconds_are_left_out_and_told(capsys: pytest.CaptureFixtur
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("0.125,32,7.9\n", r"line 1: machines 0\.125 is not a whole number"),
+        ("0.125,32,7.9\n", r"line 1: executors 0\.125 is not a whole number"),
         ("4,0.1,20\n8,0.1,fast\n", r"line 2: seconds 'fast' is not a number"),
         ("4,0.1,20\n8,0.1,-3\n", r"line 2: seconds=-3\.0 is not a finite number above 0"),
         ("4,0.1,nan\n", r"line 1: seconds=nan is not a finite"),
-        ("inf,0.1,20\n", r"line 1: machines 'inf' is not a number"),
+        ("inf,0.1,20\n", r"line 1: executors 'inf' is not a number"),
         ("4,0.1,20,7\n", r"line 1: there are 4 values for 3 columns"),
-        (",0.1,20\n", r"line 1: machines or fraction is missing"),
-        ("4\n", r"line 1: machines or fraction is missing"),
+        (",0.1,20\n", r"line 1: executors or fraction is missing"),
+        ("4\n", r"line 1: executors or fraction is missing"),
         (
             "nodes,fraction,seconds\n4,0.1,20\n",
             r"line 1: 'nodes' is neither a number nor the name of a column",
         ),
-        ("machines,cores,fraction,seconds\n", r"heading must name machines and fraction, each once"),
+        ("executors,cores,fraction,seconds\n", r"heading must name executors and fraction, each once"),
         ("4;0,1;20\n", r"line 1: '4;0' is neither"),
     ],
 )

@@ -18,7 +18,7 @@ def store(tmp_path) -> ModelStore:
     log = tmp_path / "logs" / "app-1"
     log.parent.mkdir()
     log.write_text("{}")
-    run = Observation(index=0, machines=1, scale=0.1, seconds=1.0, event_log=str(log))
+    run = Observation(index=0, executors=1, scale=0.1, seconds=1.0, event_log=str(log))
     return save_all(
         ModelStore(tmp_path / "store"),
         *(model(number, at=ago(300 - 30 * number, since=TODAY)) for number in range(7)),

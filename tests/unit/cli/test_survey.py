@@ -35,7 +35,7 @@ def logs(tmp_path: Path) -> Path:
     folder = tmp_path / "logs"
     folder.mkdir()
     for day in range(5):
-        events = events_of(f"orders 2024-02-0{day + 1}", application=f"app-{day}", machines=4)
+        events = events_of(f"orders 2024-02-0{day + 1}", application=f"app-{day}", executors=4)
         write(folder / f"app-{day}", *moved(events, day * DAY))
     log_of(folder / "app-9", "<script>alert(1)</script>", application="app-9")
     (folder / "README").write_text("no log")
@@ -131,7 +131,6 @@ def test_one_goal_is_stated(misunderstood, logs):
 
 
 def test_aws_is_asked_for_the_types_that_the_logs_tell(ernest, tmp_path, monkeypatch):
-    from airflow_provider_ernest.cli import machines
     from airflow_provider_ernest.clusters.ec2 import prices
 
     asked = []

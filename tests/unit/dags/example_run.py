@@ -30,17 +30,17 @@ def example(name: str) -> DAG:
     return bag.dags[name]
 
 
-def seconds(machines: int, scale: float, speed: float = 1.0) -> float:
+def seconds(executors: int, scale: float, speed: float = 1.0) -> float:
     """What the made-up job takes."""
-    return 60.0 + 12_000.0 * scale / machines / speed + 2.0 * machines
+    return 60.0 + 12_000.0 * scale / executors / speed + 2.0 * executors
 
 
 def model(instance_type: str, *, speed: float = 1.0) -> dict[str, Any]:
     """What its training gives on a type of machine."""
-    machines, scales = zip(*RUNS, strict=True)
+    executors, scales = zip(*RUNS, strict=True)
     times = [seconds(count, scale, speed) for count, scale in RUNS]
     fields = {"startup_seconds": 5.0, "instance_type": instance_type}
-    observations = examples.observe(machines=machines, scale=scales, seconds=times, **fields)
+    observations = examples.observe(executors=executors, scale=scales, seconds=times, **fields)
     return train(observations, job="nightly", instance_type=instance_type, method="relative").to_dict()
 
 
@@ -50,19 +50,19 @@ def handle(
     *,
     cores: int = 4,
     memory_megabytes: int = 10_240,
-    machines: int = 4,
+    executors: int = 4,
     price_per_hour: float | None = None,
 ) -> dict[str, Any]:
     """The cluster that it was trained on."""
     is_standalone = kind == "ec2"
     return examples.cluster(
-        machines,
+        executors,
         each={"cores": cores, "memory_megabytes": memory_megabytes, "price_per_hour": price_per_hour},
         kind=kind,
         master_url="spark://10.0.0.1:7077" if is_standalone else "yarn",
         web_url="http://10.0.0.1:8080" if is_standalone else None,
         instance_type=instance_type,
-        cores_per_machine=cores,
+        executor_cores=cores,
         spark_conn_id="spark_yarn" if kind == "existing" else None,
     ).to_dict()
 

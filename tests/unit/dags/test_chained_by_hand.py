@@ -26,14 +26,14 @@ def run(tmp_path, monkeypatch) -> ExampleRun:
 
 def test_from_the_design_to_the_record_of_production(run, submissions, tmp_path, monkeypatch):  # noqa: F811
     experiments = run.run("design")
-    cluster = handle(kind="local", instance_type="local", cores_per_machine=1)
+    cluster = handle(kind="local", instance_type="local", executor_cores=1)
     run.xcoms["create_cluster", "return_value"] = cluster
     observations = []
     for index, experiment in enumerate(experiments):
-        machines, scale = experiment["machines"], experiment["scale"]
+        executors, scale = experiment["executors"], experiment["scale"]
         submissions.writes_no_log()
-        took = 27.0 + 200.0 * scale / machines
-        submissions.writes_log(f"app-{index}", events(f"app-{index}", machines=machines, end_seconds=took))
+        took = 27.0 + 200.0 * scale / executors
+        submissions.writes_log(f"app-{index}", events(f"app-{index}", executors=executors, end_seconds=took))
         monkeypatch.setattr(TaskInstance, "map_index", index)
         task = run.dag.get_task("sample_run").unmap({"experiment": experiment})
         task.render_template_fields(run.context(task))
@@ -52,11 +52,11 @@ def test_from_the_design_to_the_record_of_production(run, submissions, tmp_path,
     assert decision["predicted_seconds"] < run.params["deadline_seconds"]
 
     submissions.writes_no_log()
-    submissions.writes_log("app-p", events("app-p", machines=decision["config"]["machines"]))
+    submissions.writes_log("app-p", events("app-p", executors=decision["config"]["executors"]))
     run.run("production")
     conf = submissions.conf()
     assert conf["spark.ui.enabled"] == "false", "of the job's own"
-    assert conf["spark.cores.max"] == str(decision["config"]["machines"])
+    assert conf["spark.cores.max"] == str(decision["config"]["executors"])
     (produced,) = ModelStore(store_root()).newest(ProductionRun, "enrich_flights", "local")
     assert produced == ProductionRun.from_dict(run.xcoms["production", "production_run"])
     assert produced.model_id == model.id

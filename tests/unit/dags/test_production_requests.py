@@ -72,15 +72,15 @@ def test_spark_submit_asks_for_an_executor_a_machine(name, connection, master, c
     # The stock hook wants a client of Kubernetes to be installed; it needs it only to end a driver.
     monkeypatch.setattr(spark_submit, "kube_client", object(), raising=False)
     run = ExampleRun(name, deadline_seconds=2400)
-    run.train(handle("existing", "there", cores=cores, machines=16))
-    machines = run.decide()["machines"]
+    run.train(handle("existing", "there", cores=cores, executors=16))
+    executors = run.decide()["executors"]
 
     command = submitted(run, connection)
 
-    assert 1 < machines <= 16
+    assert 1 < executors <= 16
     assert command[command.index("--master") + 1] == master
     conf = dict(one.split("=", 1) for at, one in enumerate(command) if command[at - 1] == "--conf")
-    assert conf["spark.executor.instances"] == str(machines)
+    assert conf["spark.executor.instances"] == str(executors)
     assert conf["spark.executor.cores"] == str(cores)
     assert conf["spark.executor.memory"] == "10240m"
     assert conf["spark.dynamicAllocation.enabled"] == "false"
@@ -91,7 +91,7 @@ def test_spark_submit_asks_for_an_executor_a_machine(name, connection, master, c
 def test_emr_starts_the_machines_and_the_executors_decided_on(asked):
     run = ExampleRun("example_ernest_emr")
     run.train(handle("emr", "m5.xlarge", price_per_hour=0.24))
-    machines = run.decide()["machines"]
+    executors = run.decide()["executors"]
 
     for task in ("job_flow", "create_job_flow", "steps"):
         run.run(task)
@@ -106,12 +106,12 @@ def test_emr_starts_the_machines_and_the_executors_decided_on(asked):
         (one["InstanceGroupType"], one["InstanceType"], one["RequestedInstanceCount"]) for one in groups
     } == {
         ("MASTER", "m5.xlarge", 1),
-        ("CORE", "m5.xlarge", machines),
+        ("CORE", "m5.xlarge", executors),
     }
     (step,) = emr.list_steps(ClusterId=job_flow_id)["Steps"]
     command = step["Config"]["Args"]
     assert command[0] == "spark-submit"
-    assert f"spark.executor.instances={machines}" in command
+    assert f"spark.executor.instances={executors}" in command
     assert "spark.executor.memory=10240m" in command, "as in the sample runs"
     assert command[-3:] == [f"s3://my-bucket/{place}" for place in ("jobs/job.py", "input", "output")]
     assert asked["RunJobFlow"]["AutoTerminationPolicy"] == {"IdleTimeout": 900}
@@ -129,7 +129,7 @@ def test_emr_serverless_gets_workers_of_the_number_and_size_decided_on(asked):
     variables = {"emr_serverless_application": application, "emr_serverless_role": role}
     run = ExampleRun("example_ernest_emr_serverless", variables=variables)
     run.train(handle("emr", "m5.xlarge"))
-    machines = run.decide()["machines"]
+    executors = run.decide()["executors"]
 
     run.run("job_driver")
     production = run.rendered("production")
@@ -141,7 +141,7 @@ def test_emr_serverless_gets_workers_of_the_number_and_size_decided_on(asked):
     submit = sent["jobDriver"]["sparkSubmit"]
     assert submit["entryPointArguments"] == ["s3://my-bucket/input", "s3://my-bucket/output"]
     conf = shlex.split(submit["sparkSubmitParameters"])
-    assert {f"spark.executor.instances={machines}", "spark.executor.cores=4"} <= set(conf)
+    assert {f"spark.executor.instances={executors}", "spark.executor.cores=4"} <= set(conf)
     assert "spark.dynamicAllocation.enabled=false" in conf
 
 
@@ -150,17 +150,17 @@ def test_glue_runs_with_a_worker_more_than_machines_were_decided_on(asked):
     iam.create_role(RoleName="AWSGlueServiceRole", AssumeRolePolicyDocument="{}")
     run = ExampleRun("example_ernest_glue")
     run.train(standalone("m5.xlarge", cores=4, gigabytes=16))
-    machines = run.decide()["machines"]
+    executors = run.decide()["executors"]
 
     production = run.rendered("production")
     production.hook.initialize_job(production.script_args, production.run_job_kwargs)
 
-    assert 1 < machines <= 20
+    assert 1 < executors <= 20
     assert asked["StartJobRun"] == {
         "JobName": "ernest-production",
         "Arguments": {"--input": "s3://my-bucket/input", "--output": "s3://my-bucket/output"},
         "WorkerType": "G.1X",
-        "NumberOfWorkers": machines + 1,
+        "NumberOfWorkers": executors + 1,
     }
     assert "MaxCapacity" not in asked["CreateJob"], "which a worker type excludes"
 
@@ -172,7 +172,7 @@ def test_databricks_starts_a_cluster_of_the_number_and_type_decided_on(monkeypat
     monkeypatch.setattr(hooks.DatabricksHook, "get_run_page_url", lambda hook, run_id: "https://databricks/7")
     run = ExampleRun("example_ernest_databricks")
     run.train(standalone("m5d.xlarge", cores=4, gigabytes=16))
-    machines = run.decide()["machines"]
+    executors = run.decide()["executors"]
 
     run.run("new_cluster")
     production = run.rendered("production")
@@ -183,7 +183,7 @@ def test_databricks_starts_a_cluster_of_the_number_and_type_decided_on(monkeypat
     assert 0 < int(request["timeout_seconds"]) <= 24 * 3600, "after which a run that hangs costs no more"
     cluster = request["new_cluster"]
     # The operator makes text of numbers, which the API takes.
-    assert (int(cluster["num_workers"]), cluster["node_type_id"]) == (machines, "m5d.xlarge")
+    assert (int(cluster["num_workers"]), cluster["node_type_id"]) == (executors, "m5d.xlarge")
     assert "autoscale" not in cluster
     assert cluster["spark_conf"] == {"spark.locality.wait": "0s"}
     assert cluster["spark_version"]
@@ -201,7 +201,7 @@ def test_ec2_starts_a_cluster_of_the_size_and_type_decided_on(speed, expected):
     spec = create._spec()
 
     assert decided["instance_type"] == spec.instance_type == expected
-    assert spec.machines == decided["machines"] == decided["config"]["machines"]
+    assert spec.executors == decided["executors"] == decided["config"]["executors"]
     assert spec.launch_template == "ernest-spark"
     production = run.rendered("enrich_all_flights")
     assert production.conf["spark.executor.cores"] == {"m5.large": "2", "c5.xlarge": "4"}[expected]

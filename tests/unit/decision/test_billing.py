@@ -22,7 +22,7 @@ HOUR = 3600.0
 )
 def test_what_is_billed_of_a_run(price, increment, seconds, billed):
     billing = Billing(price_per_hour=price, increment_seconds=increment)
-    assert billing.cost(machines=10, seconds=seconds).total == pytest.approx(10 * price * billed / HOUR)
+    assert billing.cost(executors=10, seconds=seconds).total == pytest.approx(10 * price * billed / HOUR)
 
 
 def test_all_that_is_billed_stands_apart():
@@ -37,9 +37,9 @@ def test_all_that_is_billed_stands_apart():
         expected_runs=30,
     )
 
-    parts = billing.cost(machines=10, seconds=1900)
+    parts = billing.cost(executors=10, seconds=1900)
 
-    assert parts.machines == pytest.approx(10 * 0.0001 * 2000)
+    assert parts.executors == pytest.approx(10 * 0.0001 * 2000)
     assert parts.master == pytest.approx(0.0002 * 2000)
     # 7.3 $ for each of eleven disks and 730 hours: a cent an hour each.
     assert parts.volumes == pytest.approx(11 * 0.01 / 3600 * 2000)
@@ -49,7 +49,7 @@ def test_all_that_is_billed_stands_apart():
 
 def test_disks_cost_8_cents_and_one_run_bears_the_training_unless_stated_otherwise():
     parts = Billing(price_per_hour=0.36, volume_gigabytes=730, training_dollars=3.0).cost(
-        machines=10, seconds=HOUR
+        executors=10, seconds=HOUR
     )
 
     assert parts.volumes == pytest.approx(10 * 0.08)
@@ -71,36 +71,36 @@ def test_the_longest_run_that_a_budget_pays_for(increment, boot, budget):
         expected_runs=10,
     )
 
-    longest = billing.most_seconds(machines=3, budget_dollars=budget)
+    longest = billing.most_seconds(executors=3, budget_dollars=budget)
 
     if longest > 0:
-        assert billing.cost(machines=3, seconds=longest).total <= budget * (1 + 1e-6)
-    assert billing.cost(machines=3, seconds=longest + increment + 1).total > budget
+        assert billing.cost(executors=3, seconds=longest).total <= budget * (1 + 1e-6)
+    assert billing.cost(executors=3, seconds=longest + increment + 1).total > budget
 
 
 def test_a_budget_below_the_least_that_is_billed_pays_for_no_run():
     billing = Billing(price_per_hour=3600.0)
 
-    assert billing.most_seconds(machines=1, budget_dollars=59.0) == 0.0
-    assert billing.most_seconds(machines=1, budget_dollars=60.0) == pytest.approx(60.0)
+    assert billing.most_seconds(executors=1, budget_dollars=59.0) == 0.0
+    assert billing.most_seconds(executors=1, budget_dollars=60.0) == pytest.approx(60.0)
 
 
 @pytest.fixture
 def model():
     runs = observe(
-        machines=[1, 2, 4, 4, 2], scale=[0.1, 0.1, 0.1, 0.05, 0.05], seconds=[99.0, 59.0, 39.0, 29.0, 34.0]
+        executors=[1, 2, 4, 4, 2], scale=[0.1, 0.1, 0.1, 0.05, 0.05], seconds=[99.0, 59.0, 39.0, 29.0, 34.0]
     )
     return train([replace(run, startup_seconds=4.0) for run in runs], job="job")
 
 
-def cluster(*machines, price_per_hour=None):
+def cluster(*executors, price_per_hour=None):
     return TrainingCluster(
         kind="ec2",
         name="c",
         instance_type="m5.large",
-        cores_per_machine=2,
+        executor_cores=2,
         price_per_hour=price_per_hour,
-        machines=machines,
+        machines=executors,
     )
 
 

@@ -21,8 +21,8 @@ def out_of_reach(offers, goal):
 @pytest.mark.parametrize("confidence", [0.3, 0.5, 0.8, 0.95])
 def test_the_earliest_deadline_can_be_asked_for_and_not_much_less(method, confidence):
     offers = offer(
-        model_with(fixed=10.0, spread=3600.0, per_machine=10.0, startup=30.0, method=method),
-        machines=range(1, 33),
+        model_with(fixed=10.0, spread=3600.0, per_executor=10.0, startup=30.0, method=method),
+        executors=range(1, 33),
         boot_seconds=60.0,
     )
     goal = goal_of(deadline_seconds=300.0, confidence=confidence)
@@ -31,8 +31,8 @@ def test_the_earliest_deadline_can_be_asked_for_and_not_much_less(method, confid
 
     earliest = error.within_reach.earliest_deadline
     keeping = choice_of(offers, goal=goal, deadline_seconds=earliest.limit).alternatives
-    assert earliest.machines in {each.machines for each in keeping if each.feasible}
-    assert f"a deadline of {duration(earliest.limit)} ({earliest.machines} machines of r3.xlarge)" in str(
+    assert earliest.executors in {each.executors for each in keeping if each.feasible}
+    assert f"a deadline of {duration(earliest.limit)} ({earliest.executors} machines of r3.xlarge)" in str(
         error
     )
     tighter = choice_of(offers, goal=goal, deadline_seconds=0.985 * earliest.limit)
@@ -42,8 +42,8 @@ def test_the_earliest_deadline_can_be_asked_for_and_not_much_less(method, confid
 @pytest.mark.parametrize("billed", [{}, {"increment_seconds": 60.0}, {"minimum_seconds": 600.0}])
 def test_the_least_budget_can_be_asked_for_and_not_much_less(billed):
     offers = offer(
-        model_with(spread=3600.0, per_machine=10.0, method="averaging"),
-        machines=range(2, 33),
+        model_with(spread=3600.0, per_executor=10.0, method="averaging"),
+        executors=range(2, 33),
         master_price_per_hour=0.5,
         **billed,
     )
@@ -60,14 +60,14 @@ def test_the_least_budget_can_be_asked_for_and_not_much_less(billed):
 def test_of_several_types_that_which_keeps_to_the_shortest_deadline():
     slow, fast = model_with(fixed=30.0, spread=3600.0), model_with(fixed=10.0, spread=1800.0)
     fast = replace(fast, instance_type="c5.xlarge")
-    offers = [offer(slow, machines=[1, 2, 4, 8]), offer(fast, machines=[1, 2, 4])]
+    offers = [offer(slow, executors=[1, 2, 4, 8]), offer(fast, executors=[1, 2, 4])]
 
     earliest = out_of_reach(offers, goal_of(deadline_seconds=100.0)).within_reach.earliest_deadline
-    assert (earliest.machines, earliest.instance_type) == (4, "c5.xlarge")
+    assert (earliest.executors, earliest.instance_type) == (4, "c5.xlarge")
 
 
 def test_with_two_limits_each_is_told_as_far_as_the_other_allows():
-    offers = offer(model_with(fixed=10.0, spread=3600.0, per_machine=10.0), machines=range(1, 33))
+    offers = offer(model_with(fixed=10.0, spread=3600.0, per_executor=10.0), executors=range(1, 33))
     asked = goal_of(deadline_seconds=450.0, budget_dollars=1.2, objective="balanced")
 
     nearest = out_of_reach(offers, asked).within_reach

@@ -14,7 +14,7 @@ from airflow_provider_ernest.prediction.predict import predict_interval
 from airflow_provider_ernest.prediction.training import train
 from airflow_provider_ernest.settings import Billing
 from airflow_provider_ernest.settings.bounds import METHODS
-from airflow_provider_ernest.words import dollars, duration, machines, probability
+from airflow_provider_ernest.words import dollars, duration, executors, probability
 from tests import examples
 from tests.choices import choice_of
 from tests.examples import observe, sizing_goal
@@ -30,10 +30,10 @@ def goal_of(**limits):
 ANY = goal_of(objective="cheapest")
 
 
-def offer(model, *, machines, **billing):
+def offer(model, *, executors, **billing):
     return Offer(
         model=model,
-        machines=machines,
+        executors=executors,
         billing=Billing(**{"price_per_hour": 1.0, "minimum_seconds": 0.0, **billing}),
     )
 
@@ -46,20 +46,20 @@ def model_with(
     *,
     fixed=0.0,
     spread=0.0,
-    per_machine=0.0,
+    per_executor=0.0,
     startup=0.0,
     iterations=None,
     observed_up_to=16,
     method="relative",
 ):
     """A model trained on exact runs of a job with these coefficients, which "relative" finds exactly."""
-    machines = [count for count in (1, 2, 4, 8, 16, 32, 64) if count <= observed_up_to]
-    machines += machines[:1]
-    scale = [0.1] * (len(machines) - 1) + [0.05]
-    seconds = [fixed + spread * s / m + per_machine * m for m, s in zip(machines, scale, strict=True)]
+    executors = [count for count in (1, 2, 4, 8, 16, 32, 64) if count <= observed_up_to]
+    executors += executors[:1]
+    scale = [0.1] * (len(executors) - 1) + [0.05]
+    seconds = [fixed + spread * s / m + per_executor * m for m, s in zip(executors, scale, strict=True)]
     return train(
         observe(
-            machines=machines,
+            executors=executors,
             scale=scale,
             seconds=seconds,
             startup_seconds=startup,
@@ -68,7 +68,7 @@ def model_with(
         ),
         job="job",
         method=method,
-        terms=("1", "scale/machines", "machines"),
+        terms=("1", "scale/executors", "executors"),
         instance_type="r3.xlarge",
     )
 
@@ -84,24 +84,24 @@ def test_the_saving_of_the_paper_16_machines_where_64_cost_four_times_as_much():
     decision = choose(
         model,
         goal=goal_of(deadline_seconds=HOUR),
-        machines=[4, 8, 16, 32, 45, 64],
+        executors=[4, 8, 16, 32, 45, 64],
         price_per_hour=0.35,
         iterations=40,
         increment_seconds=HOUR,
     )
 
-    assert decision.config.machines == 16
+    assert decision.config.executors == 16
     assert decision.predicted_seconds == pytest.approx(40 * 87.5)
     assert decision.predicted_cost == pytest.approx(5.6)
-    costs = {each.machines: each.cost for each in decision.alternatives}
+    costs = {each.executors: each.cost for each in decision.alternatives}
     assert costs[64] == pytest.approx(22.4)
-    assert [each.machines for each in decision.alternatives if not each.feasible] == [4, 8]
+    assert [each.executors for each in decision.alternatives if not each.feasible] == [4, 8]
 
 
 def test_a_best_value_that_is_not_the_cheapest_says_what_the_more_buys():
     """Just enough machines keep the deadline barely as surely as asked; a few more cost little."""
     model = model_with(fixed=10.0, spread=3600.0, method="averaging")
-    ask = {"machines": range(1, 17)}
+    ask = {"executors": range(1, 17)}
     goal = goal_of(deadline_seconds=500.0, confidence=0.6)
 
     value = choose(model, goal=goal, **ask)
@@ -117,7 +117,7 @@ def test_a_best_value_that_is_not_the_cheapest_says_what_the_more_buys():
     )
     more = dollars(value.predicted_cost - cheapest.predicted_cost)
     assert value.worth.startswith(f"Best value: for {more} more than the cheapest (")
-    assert f"({machines(cheapest.config.machines)} of r3.xlarge)" in value.worth
+    assert f"({executors(cheapest.config.executors)} of r3.xlarge)" in value.worth
     chances = [probability(cheapest.probability, value.probability), probability(value.probability)]
     assert value.worth.endswith(f"the chance rises from {chances[0]} to {chances[1]}.")
     assert (both.config, both.worth) == (value.config, value.worth)
@@ -125,8 +125,8 @@ def test_a_best_value_that_is_not_the_cheapest_says_what_the_more_buys():
 
 
 def test_a_best_value_within_a_budget_says_what_the_fastest_would_save():
-    model = model_with(fixed=10.0, spread=3600.0, per_machine=5.0, method="averaging")
-    ask = {"machines": range(1, 33)}
+    model = model_with(fixed=10.0, spread=3600.0, per_executor=5.0, method="averaging")
+    ask = {"executors": range(1, 33)}
     goal = goal_of(budget_dollars=1.3, confidence=0.6)
 
     value, fastest = (
@@ -149,10 +149,10 @@ def test_a_best_value_within_a_budget_says_what_the_fastest_would_save():
     ],
 )
 def test_an_unreachable_limit_names_what_comes_nearest(limit, named, best, remedy):
-    model = model_with(spread=3600.0, per_machine=10.0)
+    model = model_with(spread=3600.0, per_executor=10.0)
 
     with pytest.raises(InfeasibleGoalError, match=named) as caught:
-        choose(model, goal=goal_of(**limit), machines=range(1, 65))
+        choose(model, goal=goal_of(**limit), executors=range(1, 65))
 
     assert caught.value.best == pytest.approx(best)
     assert remedy in caught.value.remedy
@@ -163,19 +163,19 @@ def test_each_alternative_carries_what_its_run_lies_between_and_with_what_probab
     """A run stays below the upper bound of its 80 % interval with 90 %, above the lower with 90 %."""
     model = model_with(fixed=20.0, spread=3600.0, startup=200.0, method=method)
 
-    decision = choose(model, goal=goal_of(deadline_seconds=5000.0), machines=[4, 8, 32], scale=0.5)
+    decision = choose(model, goal=goal_of(deadline_seconds=5000.0), executors=[4, 8, 32], scale=0.5)
 
     for each in decision.alternatives:
         for shown, level in ((each.likely_seconds, 0.8), (each.nearly_certain_seconds, 0.95)):
-            low, high = predict_interval(model, machines=each.machines, level=level, scale=0.5)
+            low, high = predict_interval(model, executors=each.executors, level=level, scale=0.5)
             assert shown == pytest.approx((low[0] + 200.0, high[0] + 200.0))
         assert each.nearly_certain_seconds[0] < each.likely_seconds[0] < each.seconds
         assert each.seconds < each.likely_seconds[1] < each.nearly_certain_seconds[1]
         for bound, chance in zip(each.likely_seconds, (0.1, 0.9), strict=True):
             goal = goal_of(deadline_seconds=bound)
-            (same,) = choice_of(offer(model, machines=[each.machines]), goal=goal, scale=0.5).alternatives
+            (same,) = choice_of(offer(model, executors=[each.executors]), goal=goal, scale=0.5).alternatives
             assert same.probability == pytest.approx(chance, abs=2e-3)
-    (chosen,) = [each for each in decision.alternatives if each.machines == decision.config.machines]
+    (chosen,) = [each for each in decision.alternatives if each.executors == decision.config.executors]
     assert decision.likely_seconds == chosen.likely_seconds
     assert decision.nearly_certain_seconds == chosen.nearly_certain_seconds
     assert Decision.from_dict(decision.to_dict()) == decision
@@ -185,13 +185,13 @@ def test_each_alternative_carries_what_its_run_lies_between_and_with_what_probab
     ("change", "named"),
     [
         ({"price_per_hour": None}, "price_per_hour=None"),
-        ({"machines": []}, r"machines=\[\] is empty"),
-        ({"machines": [4, 0]}, r"machines\[1\]=0"),
+        ({"executors": []}, r"executors=\[\] is empty"),
+        ({"executors": [4, 0]}, r"executors\[1\]=0"),
         ({"scale": -1.0}, "scale"),
     ],
 )
 def test_parameters_that_cannot_be_are_named(change, named):
-    usual = {"goal": goal_of(deadline_seconds=60.0), "machines": [1, 2]}
+    usual = {"goal": goal_of(deadline_seconds=60.0), "executors": [1, 2]}
 
     with pytest.raises(InvalidParameterError, match=named):
         choose(model_with(spread=10.0), **{**usual, **change})
@@ -199,7 +199,7 @@ def test_parameters_that_cannot_be_are_named(change, named):
 
 def test_more_confidence_buys_more_machines_or_says_what_it_cannot_buy():
     model = model_with(fixed=10.0, spread=3600.0, method="averaging")
-    ask = {"machines": range(1, 17)}
+    ask = {"executors": range(1, 17)}
 
     even, sure = (
         choose(model, goal=goal_of(deadline_seconds=615.0, confidence=confidence), **ask)
@@ -207,7 +207,7 @@ def test_more_confidence_buys_more_machines_or_says_what_it_cannot_buy():
     )
 
     fewest = [
-        min(each.machines for each in decision.alternatives if each.feasible) for decision in (even, sure)
+        min(each.executors for each in decision.alternatives if each.feasible) for decision in (even, sure)
     ]
     assert fewest == [6, 7]
     assert sure.probability >= 0.95
@@ -217,8 +217,8 @@ def test_more_confidence_buys_more_machines_or_says_what_it_cannot_buy():
 
 
 def test_a_deadline_that_cannot_be_kept_surely_names_the_most_probable():
-    model = model_with(fixed=10.0, spread=3600.0, per_machine=10.0, method="averaging")
-    offered = offer(model, machines=range(1, 65))
+    model = model_with(fixed=10.0, spread=3600.0, per_executor=10.0, method="averaging")
+    offered = offer(model, executors=range(1, 65))
     goal = goal_of(deadline_seconds=395.0, confidence=0.95)
 
     with pytest.raises(InfeasibleGoalError, match=r"in 95 % of runs.*ost likely to") as caught:
@@ -229,7 +229,7 @@ def test_a_deadline_that_cannot_be_kept_surely_names_the_most_probable():
     highest = max(each.probability for each in choice.alternatives)
     assert 0.99 * highest <= surest.probability <= highest < 0.95
     decision = choice.required()
-    assert decision.config.machines == surest.machines
+    assert decision.config.executors == surest.executors
     assert decision.fallback_reason == decision.warnings[0] == caught.value.message
     assert decision.probability == surest.probability
 
@@ -238,14 +238,14 @@ def test_a_deadline_that_cannot_be_kept_surely_names_the_most_probable():
     ("nearest", "other"),
     [
         # Where all is nearly hopeless, the hopeless is not the most probable.
-        ({"machines": 8, "seconds": 120.0, "probability": 0.004}, {"seconds": 900.0, "probability": 0.0}),
+        ({"executors": 8, "seconds": 120.0, "probability": 0.004}, {"seconds": 900.0, "probability": 0.0}),
         # A model of few runs may be surer of fewer machines, of which some were observed.
-        ({"machines": 8, "seconds": 95.0, "probability": 0.6}, {"seconds": 90.0, "probability": 0.55}),
+        ({"executors": 8, "seconds": 95.0, "probability": 0.6}, {"seconds": 90.0, "probability": 0.55}),
     ],
     ids=["nearly hopeless", "the fastest is less sure"],
 )
 def test_the_surest_is_taken_where_there_is_a_chance(nearest, other):
-    each = {"instance_type": "m5.large", "feasible": False, "cost": 0.1, "machines": 64}
+    each = {"instance_type": "m5.large", "feasible": False, "cost": 0.1, "executors": 64}
     surest, less_sure = (Alternative(**{**each, **told}) for told in (nearest, other))
 
     for alternatives in ([surest, less_sure], [less_sure, surest]):
@@ -263,14 +263,16 @@ def test_the_surest_is_taken_where_there_is_a_chance(nearest, other):
     ],
 )
 def test_out_of_all_reach_the_nearest_is_also_the_most_probable(method, limit, nearest):
-    offered = offer(model_with(fixed=20.0, spread=3600.0, startup=30.0, method=method), machines=range(1, 17))
+    offered = offer(
+        model_with(fixed=20.0, spread=3600.0, startup=30.0, method=method), executors=range(1, 17)
+    )
 
     with pytest.raises(
         InfeasibleGoalError, match=rf": {nearest} mach.* Also most likely to meet the goal \(under 0\.1 %\)\."
     ) as caught:
         choice_of(offered, goal=goal_of(**limit)).required()
 
-    assert caught.value.most_probable.machines == nearest
+    assert caught.value.most_probable.executors == nearest
 
 
 @pytest.mark.filterwarnings("error")
@@ -282,19 +284,19 @@ def test_a_scale_that_leads_to_no_time_is_named(method, scale):
     model = model_with(spread=3600.0, method=method)
 
     with pytest.raises(
-        InvalidParameterError, match=r"scale=1e.* is predicted to take (inf|.*e-31.) s on 1 machine"
+        InvalidParameterError, match=r"scale=1e.* is predicted to take (inf|.*e-31.) s at size 1"
     ):
-        choose(model, goal=goal_of(deadline_seconds=60.0), machines=[1, 2], scale=scale)
+        choose(model, goal=goal_of(deadline_seconds=60.0), executors=[1, 2], scale=scale)
 
 
 def test_the_boot_of_the_machines_counts_against_the_deadline_and_is_billed():
     model = model_with(fixed=10.0, spread=3600.0)
-    ask = {"machines": range(1, 17), "price_per_hour": 3600.0, "goal": goal_of(deadline_seconds=1000.0)}
+    ask = {"executors": range(1, 17), "price_per_hour": 3600.0, "goal": goal_of(deadline_seconds=1000.0)}
 
-    assert choose(model, **ask).config.machines == 4
+    assert choose(model, **ask).config.executors == 4
     late = choose(model, boot_seconds=300.0, **ask)
 
-    assert late.config.machines == 6
+    assert late.config.executors == 6
     assert late.predicted_seconds == pytest.approx(610.0)  # as production will measure it, from submission
     assert late.predicted_cost == pytest.approx(6 * 910.0)
 
@@ -303,7 +305,7 @@ def test_a_type_offered_twice_is_refused():
     model = model_with(spread=3600.0)
 
     with pytest.raises(InvalidParameterError, match=r"names a type of machine twice"):
-        choice_of([offer(model, machines=[1]), offer(model, machines=[2])], goal=ANY)
+        choice_of([offer(model, executors=[1]), offer(model, executors=[2])], goal=ANY)
     with pytest.raises(InvalidParameterError, match=r"offers=\[\] is empty"):
         choice_of([], goal=ANY)
 
@@ -311,7 +313,7 @@ def test_a_type_offered_twice_is_refused():
 def test_a_type_that_cannot_be_predicted_is_left_out_beside_others():
     with_iterations = model_with(spread=3600.0, iterations=2)
     without = replace(model_with(spread=3600.0), instance_type="c5.xlarge")
-    offers = [offer(without, machines=[1]), offer(with_iterations, machines=[1, 2])]
+    offers = [offer(without, executors=[1]), offer(with_iterations, executors=[1, 2])]
 
     choice = choice_of(offers, goal=ANY, iterations=4)
 
@@ -327,17 +329,17 @@ def test_of_both_limits_both_are_kept():
     model = model_with(fixed=100.0, spread=3600.0)
     goal = goal_of(deadline_seconds=1000.0, budget_dollars=5520.0, objective="balanced")
 
-    decision = choose(model, goal=goal, machines=range(1, 33), price_per_hour=3600.0)
+    decision = choose(model, goal=goal, executors=range(1, 33), price_per_hour=3600.0)
 
-    kept = {each.machines for each in decision.alternatives if each.feasible}
+    kept = {each.executors for each in decision.alternatives if each.feasible}
     # 100 + 3600/m within 1,000 s from m = 4 on; 100 m + 3600 $ within 5,520 $ up to m = 19.
     assert kept == set(range(4, 20))
-    assert decision.config.machines in kept
+    assert decision.config.executors in kept
     assert decision.goal == "balanced within 16 min 40 s and $5,520.00 in 50 % of runs"
 
 
 def test_machines_that_cannot_hold_the_data_are_marked():
-    offered = offer(caching(model_with(spread=360.0)), machines=[2, 8])
+    offered = offer(caching(model_with(spread=360.0)), executors=[2, 8])
     goal = goal_of(deadline_seconds=1e5)
 
     small, large = choice_of(offered, goal=goal).alternatives
@@ -352,8 +354,8 @@ def caching(model):
     def metrics_of(run):
         wanted = int(10 * run.scale * 2**30)
         return examples.metrics(
-            slots=run.machines,
-            storage_memory_bytes=2 * 2**30 * run.machines,
+            slots=run.executors,
+            storage_memory_bytes=2 * 2**30 * run.executors,
             cache_wanted_bytes=wanted,
             cached_bytes=wanted,
         )
@@ -370,19 +372,19 @@ def test_a_mix_that_is_chosen_is_billed_for_all_its_parts():
         warnings=("Only ten runs.",),
     )
     offers = [
-        offer(slow, machines=range(1, 5)),
-        offer(fast, machines=range(1, 3), price_per_hour=2.0, master_price_per_hour=0.5),
+        offer(slow, executors=range(1, 5)),
+        offer(fast, executors=range(1, 3), price_per_hour=2.0, master_price_per_hour=0.5),
     ]
 
     goal = goal_of(deadline_seconds=750.0, confidence=0.8, allow_mixed=True)
     decision = choice_of(offers, goal=goal).required()
 
-    parts = {part.instance_type: part.machines for part in decision.composition}
+    parts = {part.instance_type: part.executors for part in decision.composition}
     assert set(parts) == {"r3.xlarge", "c5.xlarge"}
-    assert decision.config.machines == sum(parts.values()) <= 4
+    assert decision.config.executors == sum(parts.values()) <= 4
     hourly = parts["r3.xlarge"] * 1.0 + parts["c5.xlarge"] * 2.0
     billed = math.ceil(decision.predicted_seconds)
-    assert decision.cost_parts.machines == pytest.approx(hourly * billed / HOUR)
+    assert decision.cost_parts.executors == pytest.approx(hourly * billed / HOUR)
     assert decision.cost_parts.master == pytest.approx(0.5 * billed / HOUR)
     assert decision.predicted_cost == pytest.approx(decision.cost_parts.total)
     assert decision.startup_seconds == 20.0

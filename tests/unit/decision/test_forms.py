@@ -9,7 +9,7 @@ import pytest
 
 from airflow_provider_ernest.clusters.emr.steps import executor_rooms
 from airflow_provider_ernest.decision.forms import (
-    MachineShape,
+    ExecutorShape,
     databricks_cluster,
     emr_serverless,
     filling,
@@ -30,28 +30,28 @@ from airflow_provider_ernest.settings import Billing
 WHOLE = {"m5.large": (2, 8), "m5.xlarge": (4, 16), "c5.xlarge": (4, 8), "r5.xlarge": (4, 32)}
 WHOLE |= {"m5.4xlarge": (16, 64)}
 SHAPES = {
-    name: MachineShape(cores=cores, memory_megabytes=int((gigabytes - 1) * 1024 / 1.1), is_standalone=True)
+    name: ExecutorShape(cores=cores, memory_megabytes=int((gigabytes - 1) * 1024 / 1.1), is_standalone=True)
     for name, (cores, gigabytes) in WHOLE.items()
 }
-UNDER_YARN = MachineShape(cores=8, memory_megabytes=20_000)
-ON_SERVERLESS = MachineShape(cores=4, memory_megabytes=10_000)
+UNDER_YARN = ExecutorShape(cores=8, memory_megabytes=20_000)
+ON_SERVERLESS = ExecutorShape(cores=4, memory_megabytes=10_000)
 HEAP, OVERHEAD = "spark.executor.memory", "spark.executor.memoryOverhead"
 OFF_HEAP, OFF_HEAP_SIZE = "spark.memory.offHeap.enabled", "spark.memory.offHeap.size"
 
 
-def decision(instance_type: str = "m5.xlarge", machines: int = 5) -> Decision:
-    config = Configuration(machines=machines, instance_type=instance_type)
+def decision(instance_type: str = "m5.xlarge", executors: int = 5) -> Decision:
+    config = Configuration(executors=executors, instance_type=instance_type)
     return Decision(config=config, goal="a test", billing=Billing(price_per_hour=0.2, market="on-demand"))
 
 
-def mix(**machines: int) -> Decision:
+def mix(**executors: int) -> Decision:
     """Machines of two types, their dots as underscores."""
     parts = tuple(
-        Configuration(machines=count, instance_type=name.replace("_", "."))
-        for name, count in machines.items()
+        Configuration(executors=count, instance_type=name.replace("_", "."))
+        for name, count in executors.items()
     )
-    words = " + ".join(f"{part.machines} {part.instance_type}" for part in parts)
-    whole = Configuration(machines=sum(machines.values()), instance_type=words)
+    words = " + ".join(f"{part.executors} {part.instance_type}" for part in parts)
+    whole = Configuration(executors=sum(executors.values()), instance_type=words)
     return Decision(config=whole, composition=parts, goal="a test")
 
 
@@ -165,7 +165,7 @@ def test_a_mix_whose_executors_would_lie_elsewhere_is_refused(conf):
 
 
 def test_what_nothing_tells_is_missing_by_name():
-    unsized = {"m9.large": MachineShape(cores=2)}
+    unsized = {"m9.large": ExecutorShape(cores=2)}
     with pytest.raises(MissingResourceError, match=r"type 'm9\.large'"):
         yarn_conf(decision("m9.large"), SHAPES, conf={})
     with pytest.raises(MissingResourceError, match=r"memory of an executor.* Set spark\.executor"):
@@ -204,7 +204,7 @@ ROOMS = executor_rooms(SupportedTypes(), "emr-7.5.0", set(WHOLE))
 @pytest.mark.parametrize("name", WHOLE)
 def test_executors_have_the_room_of_those_that_were_trained_on_emr(name):
     room = ROOMS[name]
-    trained_there = {name: MachineShape(cores=room.cores, memory_megabytes=room.memory_megabytes)}
+    trained_there = {name: ExecutorShape(cores=room.cores, memory_megabytes=room.memory_megabytes)}
     there = conf_of(step_arguments(decision(name), trained_there, conf={}))
     elsewhere = conf_of(step_arguments(decision(name), SHAPES, conf={}))
 
@@ -231,7 +231,7 @@ def test_arguments_hold_any_value_as_one_item():
 # EMR Serverless.
 
 
-def sized(shape: MachineShape, conf: dict[str, str] | None = None) -> tuple[dict[str, str], dict[str, str]]:
+def sized(shape: ExecutorShape, conf: dict[str, str] | None = None) -> tuple[dict[str, str], dict[str, str]]:
     """The Spark properties of a job run, and the capacity."""
     made = emr_serverless(decision("any", 5), {"any": shape}, conf=conf or {})
     return conf_of(shlex.split(made["sparkSubmitParameters"])), made["maximumCapacity"]
@@ -247,7 +247,7 @@ def sized(shape: MachineShape, conf: dict[str, str] | None = None) -> tuple[dict
     ],
 )
 def test_workers_have_an_allowed_size_and_executors_fill_them(cores, heap, gigabytes):
-    conf, capacity = sized(MachineShape(cores=cores, memory_megabytes=heap))
+    conf, capacity = sized(ExecutorShape(cores=cores, memory_megabytes=heap))
 
     granted = megabytes(HEAP, conf[HEAP])
     assert granted >= heap, "at least what the sample runs had"
@@ -277,14 +277,14 @@ def test_values_survive_the_way_through_one_text(value):
 @pytest.mark.parametrize(
     ("cores", "heap", "driver_cores", "named"),
     [
-        (3, 5000, "4", "cores_per_machine=3 is no size of a worker"),
+        (3, 5000, "4", "executor_cores=3 is no size of a worker"),
         (4, 29_000, "4", "at most 30 GB .* takes 31900 MB"),
         (4, 5000, "3", r"spark\.driver\.cores=3"),
     ],
 )
 def test_what_no_worker_has_is_named(cores, heap, driver_cores, named):
     with pytest.raises(InvalidParameterError, match=named):
-        sized(MachineShape(cores=cores, memory_megabytes=heap), {"spark.driver.cores": driver_cores})
+        sized(ExecutorShape(cores=cores, memory_megabytes=heap), {"spark.driver.cores": driver_cores})
 
 
 # Glue and Databricks.
@@ -296,7 +296,7 @@ def test_what_no_worker_has_is_named(cores, heap, driver_cores, named):
         (SHAPES["m5.xlarge"], "G.1X"),
         (SHAPES["m5.4xlarge"], "G.4X"),
         (SHAPES["m5.large"], None),
-        (MachineShape(cores=4, memory_megabytes=40_000), None),
+        (ExecutorShape(cores=4, memory_megabytes=40_000), None),
     ],
 )
 def test_glue_has_a_worker_of_the_machines_cores_and_one_more_for_the_driver(shape, worker):
@@ -306,7 +306,7 @@ def test_glue_has_a_worker_of_the_machines_cores_and_one_more_for_the_driver(sha
     if worker:
         assert made() == {"WorkerType": worker, "NumberOfWorkers": 10}
         return
-    problem = f"cores_per_machine={shape.cores} with .* is no worker of Glue"
+    problem = f"executor_cores={shape.cores} with .* is no worker of Glue"
     with pytest.raises(InvalidParameterError, match=problem):
         made()
 
@@ -341,7 +341,7 @@ def test_a_decision_on_one_type_can_be_said_to_all():
         (mix(m5_large=2, m5_xlarge=1), SHAPES, {"emr_serverless", "glue", "databricks_cluster"}, "is a mix"),
         (
             decision("local"),
-            {"local": MachineShape(cores=1)},
+            {"local": ExecutorShape(cores=1)},
             ALL,
             "no type of machine that EMR could start",
         ),

@@ -36,10 +36,10 @@ def test_the_limit_is_the_tighter_of_deadline_and_budget_less_the_boot():
     billing = Billing(price_per_hour=3600.0, boot_seconds=100.0)
     goal = Goal(sizing_goal(deadline_seconds=700.0, budget_dollars=4000.0, objective="fastest"))
 
-    assert goal.limit_seconds(billing, machines=2) == pytest.approx(600.0)
-    assert goal.limit_seconds(billing, machines=8) == pytest.approx(400.0)
-    assert goal.limit_seconds(billing, machines=80) == 0.0
-    assert Goal(sizing_goal(objective="fastest")).limit_seconds(billing, machines=2) == math.inf
+    assert goal.limit_seconds(billing, executors=2) == pytest.approx(600.0)
+    assert goal.limit_seconds(billing, executors=8) == pytest.approx(400.0)
+    assert goal.limit_seconds(billing, executors=80) == 0.0
+    assert Goal(sizing_goal(objective="fastest")).limit_seconds(billing, executors=2) == math.inf
 
 
 @pytest.mark.parametrize(
@@ -54,18 +54,18 @@ def test_the_limit_is_the_tighter_of_deadline_and_budget_less_the_boot():
 )
 def test_what_is_preferred(goal, order):
     alternatives = [
-        Alternative(machines=machines, seconds=seconds, cost=cost, **EACH)
-        for machines, seconds, cost in ((1, 100.0, 1.0), (2, 60.0, 1.2), (4, 50.0, 2.5))
+        Alternative(executors=executors, seconds=seconds, cost=cost, **EACH)
+        for executors, seconds, cost in ((1, 100.0, 1.0), (2, 60.0, 1.2), (4, 50.0, 2.5))
     ]
 
     best = Goal(sizing_goal(**goal)).preference
-    assert [one.machines for one in sorted(alternatives, key=best)] == order
+    assert [one.executors for one in sorted(alternatives, key=best)] == order
 
 
 EACH = {"instance_type": "m5.large", "feasible": True}
-JUST_SURE = Alternative(machines=8, cost=1.0, seconds=100.0, probability=0.82, **EACH)
-NEARLY_CERTAIN = Alternative(machines=9, cost=1.01, seconds=99.0, probability=0.97, **EACH)
-CERTAIN = Alternative(machines=12, cost=1.11, seconds=90.0, probability=0.98, **EACH)
+JUST_SURE = Alternative(executors=8, cost=1.0, seconds=100.0, probability=0.82, **EACH)
+NEARLY_CERTAIN = Alternative(executors=9, cost=1.01, seconds=99.0, probability=0.97, **EACH)
+CERTAIN = Alternative(executors=12, cost=1.11, seconds=90.0, probability=0.98, **EACH)
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_only_the_best_value_counts_per_run_that_keeps_the_deadline(objective, o
 
 def test_within_a_budget_the_best_value_counts_time_per_run_that_keeps_it():
     """Of two that are sure enough the faster one is left where it is much less sure, and barely faster."""
-    barely_faster = Alternative(machines=10, cost=1.2, seconds=98.0, probability=0.81, **EACH)
+    barely_faster = Alternative(executors=10, cost=1.2, seconds=98.0, probability=0.81, **EACH)
     ordered = sorted(
         [JUST_SURE, barely_faster, NEARLY_CERTAIN], key=Goal(sizing_goal(budget_dollars=1.3)).preference
     )
@@ -94,7 +94,7 @@ def test_within_a_budget_the_best_value_counts_time_per_run_that_keeps_it():
 
 
 def test_of_the_cheapest_the_faster_one_then_that_with_fewer_machines():
-    more, fewer = (replace(JUST_SURE, machines=count) for count in (16, 8))
-    faster = replace(JUST_SURE, seconds=50.0, machines=32)
+    more, fewer = (replace(JUST_SURE, executors=count) for count in (16, 8))
+    faster = replace(JUST_SURE, seconds=50.0, executors=32)
     goal = sizing_goal(deadline_seconds=110.0, objective="cheapest")
     assert sorted([more, fewer, faster], key=Goal(goal).preference) == [faster, fewer, more]

@@ -24,17 +24,17 @@ PRICES = {"m5.large": 0.10, "c5.large": 0.22, "r5.large": 0.26}
 
 def model_of(instance_type, *, work=None, fixed=FIXED, noise=0.0, startup=0.0, metrics=None):
     """A model of runs whose times are those of OptEx's formula, but for the noise."""
-    machines = [1, 2, 4, 8, 16, 1, 3, 12]
+    executors = [1, 2, 4, 8, 16, 1, 3, 12]
     scale = [0.1, 0.1, 0.1, 0.1, 0.1, 0.05, 0.08, 0.06]
     work = WORK[instance_type] if work is None else work
     generator = random.Random(instance_type)
     seconds = [
         (fixed + SHARING * m + work * s / m) * math.exp(noise * generator.gauss(0, 1))
-        for m, s in zip(machines, scale, strict=True)
+        for m, s in zip(executors, scale, strict=True)
     ]
     return train(
         observe(
-            machines=machines,
+            executors=executors,
             scale=scale,
             seconds=seconds,
             startup_seconds=startup,
@@ -43,17 +43,17 @@ def model_of(instance_type, *, work=None, fixed=FIXED, noise=0.0, startup=0.0, m
         ),
         job="job",
         method="relative",
-        terms=("1", "scale/machines", "machines"),
+        terms=("1", "scale/executors", "executors"),
         instance_type=instance_type,
     )
 
 
-def offers_of(*types, machines=range(1, 13), noise=0.0, billing=None):
+def offers_of(*types, executors=range(1, 13), noise=0.0, billing=None):
     terms = {"minimum_seconds": 0.0, "increment_seconds": 1e-6, **(billing or {})}
     return [
         Offer(
             model=model_of(each, noise=noise),
-            machines=machines,
+            executors=executors,
             billing=Billing(price_per_hour=PRICES[each], **terms),
         )
         for each in types
@@ -83,8 +83,8 @@ def seconds_and_cost(composition, *, boot=0.0, master=0.0):
 def by_hand(offers, goal, *, boot=0.0, master=0.0):
     """For each composition that keeps to the goal as surely as asked for: (what counts, composition)."""
     job = job_of(offers)
-    types, most = [offer.type_name for offer in offers], max(max(offer.machines) for offer in offers)
-    for counts in itertools.product(*([0, *offer.machines] for offer in offers)):
+    types, most = [offer.type_name for offer in offers], max(max(offer.executors) for offer in offers)
+    for counts in itertools.product(*([0, *offer.executors] for offer in offers)):
         if not 0 < sum(counts) <= most:
             continue
         composition = dict(zip(types, counts, strict=True))
@@ -107,9 +107,9 @@ def is_mix(composition):
 @pytest.mark.parametrize("deadline", [200.0, 270.0, 450.0])
 @pytest.mark.parametrize("types", [("m5.large", "c5.large"), ("m5.large", "c5.large", "r5.large")])
 def test_no_composition_keeps_the_deadline_for_less(types, deadline, confidence):
-    machines = [1, 2, 3, 5, 8, 12]
+    executors = [1, 2, 3, 5, 8, 12]
     offers, goal = (
-        offers_of(*types, machines=machines),
+        offers_of(*types, executors=executors),
         sizing_goal(deadline_seconds=deadline, confidence=confidence),
     )
 
@@ -121,8 +121,8 @@ def test_no_composition_keeps_the_deadline_for_less(types, deadline, confidence)
         assert mix.seconds <= deadline
         assert mix.probability >= confidence
         assert mix.feasible
-        assert mix.machines == sum(part.machines for part in mix.composition) <= 12
-        assert {part.machines for part in mix.composition} <= set(machines)
+        assert mix.executors == sum(part.executors for part in mix.composition) <= 12
+        assert {part.executors for part in mix.composition} <= set(executors)
     if is_mix(best):
         (mix,) = found
         assert mix.cost / mix.probability == pytest.approx(least, rel=0.005)
@@ -131,7 +131,7 @@ def test_no_composition_keeps_the_deadline_for_less(types, deadline, confidence)
 @pytest.mark.parametrize("budget", [0.14, 0.15, 0.17, 0.3])
 def test_no_composition_is_faster_for_the_money(budget):
     billing = {"boot_seconds": 60, "master_price_per_hour": 0.1}
-    offers = offers_of("m5.large", "c5.large", machines=range(1, 9), billing=billing)
+    offers = offers_of("m5.large", "c5.large", executors=range(1, 9), billing=billing)
     goal = sizing_goal(budget_dollars=budget)
 
     found = mixes_of(offers, goal=goal)
@@ -156,7 +156,7 @@ def few_cheap_machines(noise=0.0):
     """Twelve of c5.large, but only six of m5.large, which costs less for its speed."""
     offers = offers_of("m5.large", "c5.large", noise=noise)
     cheap = replace(offers[0].billing, price_per_hour=CHEAP)
-    return [replace(offers[0], machines=range(1, 7), billing=cheap), offers[1]]
+    return [replace(offers[0], executors=range(1, 7), billing=cheap), offers[1]]
 
 
 @pytest.mark.parametrize("confidence", [0.5, 0.8, 0.95])
@@ -166,7 +166,7 @@ def test_where_the_cheap_type_runs_out_a_mix_keeps_the_deadline_as_surely_as_ask
 
     (mix,) = mixes_of(offers, goal=goal)
 
-    names = " + ".join(f"{part.machines} {part.instance_type}" for part in mix.composition)
+    names = " + ".join(f"{part.executors} {part.instance_type}" for part in mix.composition)
     assert mix.instance_type == names
     assert {part.instance_type for part in mix.composition} == {"m5.large", "c5.large"}
     assert mix.extrapolates == "Extrapolated: no mix of types was tried, it goes by OptEx's formula"
@@ -181,11 +181,11 @@ def test_where_the_cheap_type_runs_out_a_mix_keeps_the_deadline_as_surely_as_ask
 def test_a_mix_of_more_machines_than_were_observed_says_that_too():
     """Twelve of the cheap type and up to twenty of the other, where at most sixteen were observed."""
     cheap, dear = few_cheap_machines()
-    offers = [replace(cheap, machines=range(1, 13)), replace(dear, machines=[*range(1, 21)])]
+    offers = [replace(cheap, executors=range(1, 13)), replace(dear, executors=[*range(1, 21)])]
 
     (mix,) = mixes_of(offers, goal=sizing_goal(deadline_seconds=170.0))
 
-    assert mix.machines > 16
+    assert mix.executors > 16
     assert "only 1 to 16 machines were tried" in mix.extrapolates
 
 
@@ -211,7 +211,7 @@ def test_all_wait_for_the_slowest_start():
 
     (mix,) = mixes_of(offers, goal=sizing_goal(deadline_seconds=330.0))
 
-    counts = {part.instance_type: part.machines for part in mix.composition}
+    counts = {part.instance_type: part.executors for part in mix.composition}
     run, _ = seconds_and_cost(counts)
     assert mix.seconds == pytest.approx(run + 25.0, rel=1e-3)
     assert mix.seconds + 70.0 <= 330.0
@@ -224,7 +224,7 @@ def test_the_parts_are_billed_each_at_its_price_with_one_master_and_the_dearest_
     offers = [
         Offer(
             model=model_of(name),
-            machines=[1, 2, 3, 4],
+            executors=[1, 2, 3, 4],
             billing=Billing(
                 price_per_hour=price,
                 volume_gigabytes=gigabytes,
@@ -236,13 +236,13 @@ def test_the_parts_are_billed_each_at_its_price_with_one_master_and_the_dearest_
         for name, price, gigabytes, training in (("m5.large", 0.1, 100.0, 4.0), ("c5.large", 0.2, 40.0, 3.0))
     ]
     parts = [
-        Configuration(machines=count, instance_type=name)
+        Configuration(executors=count, instance_type=name)
         for count, name in ((4, "m5.large"), (1, "c5.large"))
     ]
 
     for listed in (offers, offers[::-1]):
-        cost = mixed_billing(listed, parts).cost(machines=5, seconds=3000.0)
-        assert cost.machines == pytest.approx(4 * 0.1 + 0.2)
+        cost = mixed_billing(listed, parts).cost(executors=5, seconds=3000.0)
+        assert cost.executors == pytest.approx(4 * 0.1 + 0.2)
         assert cost.master == pytest.approx(0.5)
         # 440 GB of the workers and as much as they have on average for the master, at 0.073 $ for 730 hours.
         assert cost.volumes == pytest.approx((440 + 88) * 0.073 / 730)

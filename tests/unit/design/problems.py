@@ -8,13 +8,13 @@ from airflow_provider_ernest.design.candidates import enumerate_candidates
 from airflow_provider_ernest.design.costs import half_fixed, relative_time
 from airflow_provider_ernest.design.problem import Limits, Targets, a_criterion, design_problem
 
-FEW_TERMS = ("1", "scale/machines", "machines")
-MORE_TERMS = ("1", "scale", "scale/machines", "log(machines)", "machines")
+FEW_TERMS = ("1", "scale/executors", "executors")
+MORE_TERMS = ("1", "scale", "scale/executors", "log(executors)", "executors")
 
 
-def small_problem(criterion="A", *, max_machines=4, steps=3, observed=()):
+def small_problem(criterion="A", *, max_executors=4, steps=3, observed=()):
     candidates = enumerate_candidates(
-        max_machines=max_machines, min_scale=0.02, max_scale=0.1, partitions=500, scale_steps=steps
+        max_executors=max_executors, min_scale=0.02, max_scale=0.1, partitions=500, scale_steps=steps
     )
     return design_problem(
         candidates=candidates,
@@ -22,7 +22,7 @@ def small_problem(criterion="A", *, max_machines=4, steps=3, observed=()):
         terms=MORE_TERMS if criterion.startswith("bayesian") else FEW_TERMS,
         criterion=criterion,
         observed=observed,
-        targets=Targets(machines=(8, 16)),
+        targets=Targets(executors=(8, 16)),
         expected_seconds=None if criterion == "A" else half_fixed(candidates),
     )
 

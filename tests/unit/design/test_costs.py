@@ -15,7 +15,7 @@ from airflow_provider_ernest.exceptions import InvalidParameterError
 from tests.examples import observe
 
 RUNS = Candidates(
-    machines=np.array([1, 4, 16]), scale=np.array([0.1, 0.1, 0.1]), partitions=np.array([16, 16, 16])
+    executors=np.array([1, 4, 16]), scale=np.array([0.1, 0.1, 0.1]), partitions=np.array([16, 16, 16])
 )
 PRIOR = {"full_seconds_on_one_machine": 3600.0, "run_overhead_seconds": 30.0}
 
@@ -24,7 +24,7 @@ PRIOR = {"full_seconds_on_one_machine": 3600.0, "run_overhead_seconds": 30.0}
     ("name", "unit", "expected"),
     [
         ("relative_time", "cheapest runs", [16.0, 4.0, 1.0]),
-        ("machine_seconds", "machine seconds", [390.0, 480.0, 840.0]),
+        ("executor_seconds", "machine seconds", [390.0, 480.0, 840.0]),
         ("dollars", "dollars", [0.039, 0.048, 0.084]),
     ],
 )
@@ -35,7 +35,7 @@ def test_costs_by_name(name, unit, expected):
     assert cost(RUNS).tolist() == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("name", ["machine_seconds", "dollars"])
+@pytest.mark.parametrize("name", ["executor_seconds", "dollars"])
 def test_a_missing_prior_is_asked_for(name):
     with pytest.raises(InvalidParameterError, match=r"full_seconds_on_one_machine=None.*guess"):
         resolve_cost(name)
@@ -53,12 +53,12 @@ def test_priors_that_cannot_be(prior):
         resolve_cost("dollars", **{"price_per_hour": 1.0, **prior})
 
 
-@pytest.mark.parametrize(("name", "factor"), [("machine_seconds", 1.0), ("dollars", 0.36 / 3600)])
+@pytest.mark.parametrize(("name", "factor"), [("executor_seconds", 1.0), ("dollars", 0.36 / 3600)])
 def test_a_cluster_that_is_there_for_the_samples_is_billed_whole_while_one_runs(name, factor):
     guess = {"full_seconds_on_one_machine": 1000.0, "run_overhead_seconds": 20.0, "price_per_hour": 0.36}
     cost = resolve_cost(name, **guess, billed_machines=4)
     runs = Candidates(
-        machines=np.array([1, 4, 8]), scale=np.array([0.1, 0.1, 0.1]), partitions=np.array([9, 9, 9])
+        executors=np.array([1, 4, 8]), scale=np.array([0.1, 0.1, 0.1]), partitions=np.array([9, 9, 9])
     )
 
     assert cost(runs) == pytest.approx(factor * np.array([4 * 120.0, 4 * 45.0, 8 * 32.5]))
@@ -73,9 +73,9 @@ def test_nothing_says_what_production_costs():
 
 # What runs are expected to take, by the best knowledge there is.
 
-CANDIDATES = enumerate_candidates(max_machines=8, min_scale=0.01, max_scale=0.1, partitions=1000)
-MIDDLING = float(np.exp(np.mean(np.log(CANDIDATES.scale / CANDIDATES.machines))))
-OBSERVED = observe(machines=[1, 2, 4], scale=[0.1, 0.1, 0.2], seconds=[25.0, 15.0, 15.0])
+CANDIDATES = enumerate_candidates(max_executors=8, min_scale=0.01, max_scale=0.1, partitions=1000)
+MIDDLING = float(np.exp(np.mean(np.log(CANDIDATES.scale / CANDIDATES.executors))))
+OBSERVED = observe(executors=[1, 2, 4], scale=[0.1, 0.1, 0.2], seconds=[25.0, 15.0, 15.0])
 """They took 5 s and 200 s of work that spreads."""
 STATED = MachineSeconds(full_seconds_on_one_machine=100.0, run_overhead_seconds=3.0, price_per_hour=7.0)
 
@@ -97,6 +97,6 @@ STATED = MachineSeconds(full_seconds_on_one_machine=100.0, run_overhead_seconds=
 )
 def test_the_best_guess_there_is_of_what_runs_take(observed, cost, expected):
     guess = expectation(candidates=CANDIDATES, cost=cost, observed=observed)
-    seconds = guess(machines=np.array([1.0, 2.0, 10.0]), scale=np.array([0.1, 1.0, 1.0]))
+    seconds = guess(executors=np.array([1.0, 2.0, 10.0]), scale=np.array([0.1, 1.0, 1.0]))
 
     assert seconds.tolist() == pytest.approx(expected)

@@ -10,12 +10,12 @@ from airflow_provider_ernest.design.problem import Targets
 from tests import examples
 
 
-def past(machines, *, scales=(1.0,), repeated=1, noise=0.03):
+def past(executors, *, scales=(1.0,), repeated=1, noise=0.03):
     """Runs of other nights, each with its own bit of noise."""
     random = Random(7)
-    runs = [(count, scale) for count in machines for scale in scales for _ in range(repeated)]
+    runs = [(count, scale) for count in executors for scale in scales for _ in range(repeated)]
     return examples.observe(
-        machines=[count for count, _ in runs],
+        executors=[count for count, _ in runs],
         scale=[scale for _, scale in runs],
         seconds=[(20 + 900 * scale / count) * math.exp(random.gauss(0, noise)) for count, scale in runs],
         startup_seconds=5.0,
@@ -24,8 +24,8 @@ def past(machines, *, scales=(1.0,), repeated=1, noise=0.03):
     )
 
 
-def asked(runs, machines=range(4, 17), **question):
-    question = Question(targets=Targets(machines=machines), max_error_percent=25.0, **question)
+def asked(runs, executors=range(4, 17), **question):
+    question = Question(targets=Targets(executors=executors), max_error_percent=25.0, **question)
     return sufficiency(runs, question)
 
 
@@ -55,12 +55,12 @@ def test_what_is_missing_is_said(runs, why):
 @pytest.mark.parametrize("sizes", [(8,), (4, 8)])
 def test_one_or_two_sizes_are_enough_where_only_these_are_asked_for(sizes):
     runs = past(sizes, repeated=10, scales=(0.9, 1.0))
-    assert asked(runs, machines=sizes).is_enough
-    assert not asked(runs, machines=(8, 12)).is_enough
+    assert asked(runs, executors=sizes).is_enough
+    assert not asked(runs, executors=(8, 12)).is_enough
 
 
 def test_far_from_all_past_runs_nothing_is_known_well_enough():
-    told = asked(past((4, 5, 6), repeated=3), machines=range(4, 200), is_cheapest_best=False)
+    told = asked(past((4, 5, 6), repeated=3), executors=range(4, 200), is_cheapest_best=False)
 
     assert not told.is_enough
     assert "is uncertain by" in told.reason
@@ -70,9 +70,9 @@ def test_sizes_that_cannot_be_chosen_need_not_be_known():
     """Nobody takes 100 machines where 8 surely keep the deadline, however little is known of 100."""
     runs = past((4, 6, 8, 12), scales=(0.9, 1.0))
 
-    assert not asked(runs, machines=(8, 100)).is_enough or asked(runs, machines=(8,)).is_enough
-    assert asked(runs, machines=(8, 400), deadline_seconds=3600.0).is_enough
-    assert not asked(runs, machines=(8, 400), deadline_seconds=3600.0, is_cheapest_best=False).is_enough
+    assert not asked(runs, executors=(8, 100)).is_enough or asked(runs, executors=(8,)).is_enough
+    assert asked(runs, executors=(8, 400), deadline_seconds=3600.0).is_enough
+    assert not asked(runs, executors=(8, 400), deadline_seconds=3600.0, is_cheapest_best=False).is_enough
 
 
 def test_more_sample_runs_do_not_help_where_runs_scatter():
@@ -82,4 +82,4 @@ def test_more_sample_runs_do_not_help_where_runs_scatter():
 def test_thirty_nights_of_one_size_count_as_one_run_of_a_design():
     runs = past((4, 8), scales=(0.95, 1.0, 1.05), repeated=5)
 
-    assert sorted(run.machines for run in distinct(runs)) == [4, 8]
+    assert sorted(run.executors for run in distinct(runs)) == [4, 8]

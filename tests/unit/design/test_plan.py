@@ -15,7 +15,7 @@ from airflow_provider_ernest.prediction.terms import DICTIONARY, ERNEST, TERMS, 
 from airflow_provider_ernest.settings.bounds import CRITERIA
 from tests.examples import observe
 
-PAPER_LIKE = {"max_machines": 16, "min_scale": 0.01, "max_scale": 0.1, "partitions": 1000}
+PAPER_LIKE = {"max_executors": 16, "min_scale": 0.01, "max_scale": 0.1, "partitions": 1000}
 
 
 @pytest.fixture(scope="module")
@@ -25,13 +25,13 @@ def candidates():
 
 def determined(design, observed=()):
     runs = [*design.experiments, *observed]
-    rows = basis(design.terms, machines=[run.machines for run in runs], scale=[run.scale for run in runs])
+    rows = basis(design.terms, executors=[run.executors for run in runs], scale=[run.scale for run in runs])
     return undetermined_terms(rows, design.terms) == ()
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)
 def test_every_criterion_gives_affordable_runs_that_vary(candidates, criterion):
-    design = plan_design(candidates=candidates, criterion=criterion, targets=Targets(machines=(32, 64)))
+    design = plan_design(candidates=candidates, criterion=criterion, targets=Targets(executors=(32, 64)))
 
     assert (design.criterion, design.candidates) == (criterion, len(candidates))
     assert 6 <= len(design.experiments) <= 8
@@ -39,7 +39,7 @@ def test_every_criterion_gives_affordable_runs_that_vary(candidates, criterion):
     assert design.cost == pytest.approx(sum(run.cost for run in design.experiments))
     assert design.cost <= design.budget
     assert design.cost_unit == "cheapest runs"
-    assert len({run.machines for run in design.experiments}) > 1
+    assert len({run.executors for run in design.experiments}) > 1
     assert len({run.scale for run in design.experiments}) > 1
     assert design.terms == (DICTIONARY if criterion.startswith("bayesian") else ERNEST)
     assert criterion.startswith("bayesian") or determined(design)
@@ -49,29 +49,31 @@ def test_every_criterion_gives_affordable_runs_that_vary(candidates, criterion):
 
 def test_the_default_is_for_the_predictions_that_are_asked_for_if_they_are_known(candidates):
     assert plan_design(candidates=candidates).criterion == "bayesian D"
-    targets = Targets(machines=(32, 64))
+    targets = Targets(executors=(32, 64))
     assert plan_design(candidates=candidates, targets=targets).criterion == "bayesian I"
 
 
 def test_one_number_of_machines_tells_nothing_of_others():
-    one = enumerate_candidates(min_machines=4, max_machines=4, min_scale=0.01, max_scale=0.1, partitions=1000)
+    one = enumerate_candidates(
+        min_executors=4, max_executors=4, min_scale=0.01, max_scale=0.1, partitions=1000
+    )
 
     with pytest.raises(DesignError, match=r"one number of machines, 4, and predictions for 8, 16 are asked"):
-        plan_design(candidates=one, targets=Targets(machines=(8, 16)))
+        plan_design(candidates=one, targets=Targets(executors=(8, 16)))
     with pytest.raises(DesignError, match=r"one number of machines, 4, and predictions for any number"):
         plan_design(candidates=one)
-    assert len(plan_design(candidates=one, targets=Targets(machines=(4,))).experiments) >= 4
+    assert len(plan_design(candidates=one, targets=Targets(executors=(4,))).experiments) >= 4
 
 
 def test_runs_are_numbered_longest_first_and_read_whole_partitions(candidates):
     runs = plan_design(candidates=candidates, iterations=2).experiments
 
-    sizes = [run.machines * run.scale for run in runs]
+    sizes = [run.executors * run.scale for run in runs]
     assert sizes == sorted(sizes, reverse=True)
     assert [run.index for run in runs] == list(range(len(runs)))
     assert all(run.partitions == pytest.approx(1000 * run.scale) for run in runs)
     assert all(run.iterations == 2 for run in runs)
-    assert len({(run.machines, run.scale) for run in runs}) == len(runs)
+    assert len({(run.executors, run.scale) for run in runs}) == len(runs)
 
 
 @pytest.mark.parametrize("criterion", ["A", "bayesian D"])
@@ -86,7 +88,7 @@ def test_the_least_budget_that_works_is_named_and_works(candidates, criterion):
         plan_design(candidates=candidates, criterion=criterion, budget=0.99 * least)
 
 
-FIVE_TIMES = observe(machines=[1], scale=0.1, seconds=[10.0], iterations=5)
+FIVE_TIMES = observe(executors=[1], scale=0.1, seconds=[10.0], iterations=5)
 
 
 @pytest.mark.parametrize(
@@ -115,7 +117,9 @@ def test_fewer_new_runs_where_some_were_made(candidates, criterion, fewest, most
     first = plan_design(candidates=candidates, criterion=criterion)
     made = first.experiments[:3]
     observed = observe(
-        machines=[run.machines for run in made], scale=[run.scale for run in made], seconds=[10.0, 20.0, 30.0]
+        executors=[run.executors for run in made],
+        scale=[run.scale for run in made],
+        seconds=[10.0, 20.0, 30.0],
     )
 
     rest = plan_design(candidates=candidates, criterion=criterion, observed=observed)
@@ -126,7 +130,7 @@ def test_fewer_new_runs_where_some_were_made(candidates, criterion, fewest, most
 
 @pytest.mark.parametrize("criterion", ["A", "bayesian D"])
 def test_where_enough_was_observed_one_run_more_is_planned(candidates, criterion):
-    observed = observe(machines=[1, 2, 4, 8, 16, 1, 2, 4], scale=[0.1] * 5 + [0.05] * 3, seconds=[9.0] * 8)
+    observed = observe(executors=[1, 2, 4, 8, 16, 1, 2, 4], scale=[0.1] * 5 + [0.05] * 3, seconds=[9.0] * 8)
 
     design = plan_design(candidates=candidates, criterion=criterion, observed=observed)
 
@@ -140,12 +144,12 @@ def test_whatever_the_bounds_a_design_is_affordable_and_determines_its_terms():
         low, high = np.sort(generator.uniform(0.001, 1.0, size=2))
         terms = ("1", *generator.choice(list(TERMS)[1:], size=generator.integers(1, 5), replace=False))
         bounds = {
-            "min_machines": int(generator.integers(1, 4)),
-            "max_machines": int(generator.integers(4, 60)),
+            "min_executors": int(generator.integers(1, 4)),
+            "max_executors": int(generator.integers(4, 60)),
             "min_scale": float(low),
             "max_scale": float(high),
             "partitions": int(generator.integers(5, 3000)),
-            "cores_per_machine": int(generator.integers(1, 9)),
+            "executor_cores": int(generator.integers(1, 9)),
         }
         budget = None if generator.random() < 0.5 else float(generator.uniform(1, 500))
         try:

@@ -10,14 +10,14 @@ from airflow_provider_ernest.prediction.terms import basis
 from tests.examples import observe
 
 CANDIDATES = enumerate_candidates(
-    max_machines=6, min_scale=0.02, max_scale=0.1, partitions=100, scale_steps=5
+    max_executors=6, min_scale=0.02, max_scale=0.1, partitions=100, scale_steps=5
 )
-TERMS = ("1", "scale", "scale/machines", "machines")
-TARGETS = Targets(machines=(8, 12))
+TERMS = ("1", "scale", "scale/executors", "executors")
+TARGETS = Targets(executors=(8, 12))
 
 
-def expected_seconds(*, machines, scale):
-    return 3.0 + 40 * scale / machines
+def expected_seconds(*, executors, scale):
+    return 3.0 + 40 * scale / executors
 
 
 def problem(criterion, **other):
@@ -31,17 +31,17 @@ def problem(criterion, **other):
     return design_problem(criterion=criterion, **{**defaults, **other})
 
 
-def relative_rows(machines, scale):
-    machines, scale = np.asarray(machines, dtype=float), np.asarray(scale, dtype=float)
-    rows = basis(TERMS, machines=machines, scale=scale)
-    return rows / expected_seconds(machines=machines, scale=scale)[:, None]
+def relative_rows(executors, scale):
+    executors, scale = np.asarray(executors, dtype=float), np.asarray(scale, dtype=float)
+    rows = basis(TERMS, executors=executors, scale=scale)
+    return rows / expected_seconds(executors=executors, scale=scale)[:, None]
 
 
 def test_belief_counts_like_a_run_for_each_term():
     """Of ridge regression: noise sigma, coefficients of size tau, precision (sigma/tau)^2."""
     counts = np.zeros(len(CANDIDATES), dtype=int)
     counts[[0, 11]] = 1
-    candidate_rows = relative_rows(CANDIDATES.machines, CANDIDATES.scale)
+    candidate_rows = relative_rows(CANDIDATES.executors, CANDIDATES.scale)
     rows, targets = candidate_rows[counts > 0], relative_rows([8, 12], [1.0, 1.0])
     size = 1 / np.maximum(candidate_rows.mean(axis=0), targets.mean(axis=0))
     covariance = np.linalg.inv(rows.T @ rows + 0.01 * np.diag(1 / size**2))
@@ -52,9 +52,11 @@ def test_belief_counts_like_a_run_for_each_term():
 
 
 def test_what_an_observed_run_varies_need_not_vary_again():
-    one = enumerate_candidates(min_machines=4, max_machines=4, min_scale=0.02, max_scale=0.1, partitions=100)
+    one = enumerate_candidates(
+        min_executors=4, max_executors=4, min_scale=0.02, max_scale=0.1, partitions=100
+    )
     costs = np.ones(len(one))
-    elsewhere = observe(machines=[2], scale=0.1, seconds=[3.0])
+    elsewhere = observe(executors=[2], scale=0.1, seconds=[3.0])
 
     assert problem("bayesian I", candidates=one, costs=costs, observed=elsewhere).known_rows.shape[0] == 5
     with pytest.raises(DesignError, match="one number of machines, 4"):

@@ -14,8 +14,8 @@ from benchmarks.design.solve_time import candidates_of
 
 from .problems import all_designs, limits_of, small_problem
 
-GRID = candidates_of(machines=8, scales=6)
-ROWS = basis(ERNEST, machines=GRID.machines, scale=GRID.scale)
+GRID = candidates_of(executors=8, scales=6)
+ROWS = basis(ERNEST, executors=GRID.executors, scale=GRID.scale)
 COSTS = relative_time(GRID)
 PAPERS = design_problem(candidates=GRID, costs=COSTS, terms=ERNEST, criterion="A")
 
@@ -31,7 +31,7 @@ def textbook_objective(name, problem, information):
 
 @pytest.mark.parametrize("name", CRITERIA)
 def test_the_same_optimum_as_the_textbook_formulation(name):
-    problem = small_problem(name, max_machines=6, steps=5)
+    problem = small_problem(name, max_executors=6, steps=5)
     bounds = plain_bounds(problem.costs, budget=40.0, max_runs=5)
     weights = cp.Variable(len(problem.costs))
     information = problem.rows.T @ cp.diag(weights) @ problem.rows + problem.known_rows.T @ problem.known_rows
@@ -48,7 +48,7 @@ def test_the_same_optimum_as_the_textbook_formulation(name):
 
 
 def test_candidates_that_determine_nothing_are_refused_before_solving():
-    few = PAPERS.of(np.flatnonzero(GRID.machines <= 2))
+    few = PAPERS.of(np.flatnonzero(GRID.executors <= 2))
 
     with pytest.raises(DesignError, match="singular"):
         optimal_weights(few, plain_bounds(few.costs, budget=4))

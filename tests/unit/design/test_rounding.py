@@ -37,8 +37,8 @@ def test_nearly_as_good_as_the_best_of_all_designs(criterion, budget_runs):
 @pytest.mark.parametrize(
     ("size", "budget_runs", "min_runs"),
     [
-        ({"max_machines": 12, "steps": 10}, 2.0, 3),
-        ({"max_machines": 4, "steps": 3}, 2.0, 4),
+        ({"max_executors": 12, "steps": 10}, 2.0, 3),
+        ({"max_executors": 4, "steps": 3}, 2.0, 4),
     ],
 )
 def test_belief_never_stands_in_for_runs_that_vary(criterion, size, budget_runs, min_runs):

@@ -14,7 +14,7 @@ from airflow_provider_ernest.settings import Billing, SizingGoal
 from airflow_provider_ernest.settings.goal import BEST_VALUE, FASTEST
 
 CANDIDATES = enumerate_candidates(
-    max_machines=4, min_scale=0.001, max_scale=0.1, partitions=5000, by_ratio=True
+    max_executors=4, min_scale=0.001, max_scale=0.1, partitions=5000, by_ratio=True
 )
 MACHINES = (8, 16, 32, 64)
 STARTUP = 20.0
@@ -22,25 +22,25 @@ EDGE = 1500.0
 """A deadline that 32 machines keep by 200 s, and by so few runs not surely enough."""
 
 
-def seconds_of(machines, scale):
+def seconds_of(executors, scale):
     """A job of half a minute of fixed work and 40,000 machine-seconds that spread."""
-    return 30.0 + 40_000.0 * scale / machines
+    return 30.0 + 40_000.0 * scale / executors
 
 
 def run(experiment, generator):
     noise = 1 + 0.05 * np.clip(generator.standard_normal(), -2, 2)
     return Observation(
         index=experiment.index,
-        machines=experiment.machines,
+        executors=experiment.executors,
         scale=experiment.scale,
-        seconds=float(seconds_of(experiment.machines, experiment.scale) * noise),
+        seconds=float(seconds_of(experiment.executors, experiment.scale) * noise),
         startup_seconds=STARTUP,
     )
 
 
 def goal(*, runs=None, allowed=MACHINES, **fields):
     fields.setdefault("objective", BEST_VALUE)
-    return SizingGoal(allowed_machines=allowed, billing=Billing(expected_runs=runs), **fields)
+    return SizingGoal(allowed_executors=allowed, billing=Billing(expected_runs=runs), **fields)
 
 
 def proposed(observed=(), *, of=None, **parameters):
@@ -73,26 +73,26 @@ def sampled(of, *, seed=1, most=1):
 @pytest.mark.parametrize(
     ("most_machines", "larger_than_smallest"),
     [(4, {1: [False], 2: [False], 4: [True]}), (2, {1: [True, False], 2: [False]})],
-    ids=["machines and data apart", "on two numbers the larger sample is on the fewer"],
+    ids=["executors and data apart", "on two numbers the larger sample is on the fewer"],
 )
 def test_the_first_round_tells_machines_and_data_apart_and_costs_little(most_machines, larger_than_smallest):
     candidates = enumerate_candidates(
-        max_machines=most_machines, min_scale=0.001, max_scale=0.1, partitions=5000, by_ratio=True
+        max_executors=most_machines, min_scale=0.001, max_scale=0.1, partitions=5000, by_ratio=True
     )
     experiments = proposed(candidates=candidates, billed_machines=most_machines).experiments
     smallest = candidates.scale.min()
-    made = {each.machines: [] for each in experiments}
+    made = {each.executors: [] for each in experiments}
     for each in experiments:
-        made[each.machines].append(each.scale > smallest)
-        assert seconds_of(each.machines, each.scale) < 300.0
+        made[each.executors].append(each.scale > smallest)
+        assert seconds_of(each.executors, each.scale) < 300.0
     assert made == larger_than_smallest
     assert [each.index for each in experiments] == [0, 1, 2]
 
 
 def test_a_wide_cluster_is_not_used_whole_where_only_the_own_machines_are_billed():
-    wide = enumerate_candidates(max_machines=64, min_scale=0.01, max_scale=0.1, partitions=5000)
-    assert max(run.machines for run in proposed(candidates=wide, billed_machines=0).experiments) == 4
-    assert max(run.machines for run in proposed(candidates=wide, billed_machines=16).experiments) == 16
+    wide = enumerate_candidates(max_executors=64, min_scale=0.01, max_scale=0.1, partitions=5000)
+    assert max(run.executors for run in proposed(candidates=wide, billed_machines=0).experiments) == 4
+    assert max(run.executors for run in proposed(candidates=wide, billed_machines=16).experiments) == 16
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_it_ends_and_no_later_than_the_most_runs():
     observed, proposal = sampled(goal(deadline_seconds=EDGE, runs=10_000))
     assert proposal.reason.startswith("Stop")
     assert FEWEST_RUNS < len(observed) <= 12
-    configurations = [(each.machines, each.scale) for each in observed]
+    configurations = [(each.executors, each.scale) for each in observed]
     assert len(set(configurations)) == len(configurations)
 
 
@@ -169,8 +169,8 @@ def test_a_model_that_would_be_refused_gets_one_more_run_where_its_error_counts(
 
 def test_runs_that_could_not_tell_what_is_asked_are_refused_before_the_first():
     for bounds, says in [
-        ({"max_machines": 1, "min_scale": 0.01}, "All candidates have one number of machines, 1"),
-        ({"max_machines": 4, "min_scale": 0.1}, "All candidates have one scale, 0.1"),
+        ({"max_executors": 1, "min_scale": 0.01}, "All candidates have one number of machines, 1"),
+        ({"max_executors": 4, "min_scale": 0.1}, "All candidates have one scale, 0.1"),
     ]:
         alike = enumerate_candidates(max_scale=0.1, partitions=100, **bounds)
         with pytest.raises(DesignError, match=says):
@@ -203,8 +203,8 @@ def test_a_large_cluster_makes_runs_dearer(first):
 
 def test_history_takes_the_place_of_the_first_round(first):
     past = [
-        Observation(index=at, machines=machines, scale=scale, seconds=float(seconds_of(machines, scale)))
-        for at, (machines, scale) in enumerate([(8, 1.0), (16, 1.0), (16, 0.8)])
+        Observation(index=at, executors=executors, scale=scale, seconds=float(seconds_of(executors, scale)))
+        for at, (executors, scale) in enumerate([(8, 1.0), (16, 1.0), (16, 0.8)])
     ]
     assert proposed(past, of=goal(deadline_seconds=1e6)).experiments == ()
     assert proposed(past[:1], of=goal(deadline_seconds=1e6)).experiments[0].index == 1
@@ -212,11 +212,11 @@ def test_history_takes_the_place_of_the_first_round(first):
 
 def test_a_first_round_that_lost_a_run_makes_that_one_again(first):
     (again,) = proposed(first[:2], first_index=3).experiments
-    assert (again.machines, again.scale) == (first[2].machines, first[2].scale)
+    assert (again.executors, again.scale) == (first[2].executors, first[2].scale)
     assert again.index == 3
 
 
 def test_all_candidates_run_is_a_reason_to_stop(first):
-    few = enumerate_candidates(max_machines=1, min_scale=0.1, max_scale=0.1, partitions=10)
-    made = [Observation(index=0, machines=1, scale=0.1, seconds=10.0)]
+    few = enumerate_candidates(max_executors=1, min_scale=0.1, max_scale=0.1, partitions=10)
+    made = [Observation(index=0, executors=1, scale=0.1, seconds=10.0)]
     assert proposed(made, candidates=few).reason == "Stop: all candidates were run."

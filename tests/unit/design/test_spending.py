@@ -9,12 +9,12 @@ from airflow_provider_ernest.settings import DesignBounds
 from tests import examples
 from tests.examples import sizing_goal
 
-LONG = sizing_goal(deadline_seconds=1200.0, max_machines=10)
-SHORT = sizing_goal(deadline_seconds=1199.0, max_machines=10)
+LONG = sizing_goal(deadline_seconds=1200.0, max_executors=10)
+SHORT = sizing_goal(deadline_seconds=1199.0, max_executors=10)
 
 
 def spending(*, goal=LONG, **bounds) -> Spending:
-    return Spending(bounds=DesignBounds(max_machines=8, **bounds), goal=goal)
+    return Spending(bounds=DesignBounds(max_executors=8, **bounds), goal=goal)
 
 
 @pytest.mark.parametrize(
@@ -80,14 +80,14 @@ def test_a_share_of_the_users_is_the_only_one_and_kept_to():
 def design_of(*runs: tuple[int, float]) -> Design:
     """Of runs with so many machines and such a scale."""
     experiments = tuple(
-        Experiment(index=index, machines=machines, scale=scale, partitions=100, weight=1.0, cost=1.0)
-        for index, (machines, scale) in enumerate(runs)
+        Experiment(index=index, executors=executors, scale=scale, partitions=100, weight=1.0, cost=1.0)
+        for index, (executors, scale) in enumerate(runs)
     )
     return examples.design(experiments=experiments)
 
 
 def test_a_production_run_takes_about_as_long_as_its_deadline_on_a_middling_number_of_machines():
-    asked = spending(goal=sizing_goal(deadline_seconds=1200.0, allowed_machines=(2, 8, 32)))
+    asked = spending(goal=sizing_goal(deadline_seconds=1200.0, allowed_executors=(2, 8, 32)))
 
     assert asked.machine_seconds == pytest.approx(1200.0 * 8)
     assert asked.is_frugal
@@ -96,7 +96,7 @@ def test_a_production_run_takes_about_as_long_as_its_deadline_on_a_middling_numb
 @pytest.mark.parametrize(("deadline", "is_long"), [(None, False), (1100.0, False), (2000.0, True)])
 def test_a_guess_of_the_users_is_worth_more_than_the_deadline(deadline, is_long):
     """Twice 5,000 s on one machine are 1,000 s on ten."""
-    goal = sizing_goal(objective="cheapest", deadline_seconds=deadline, scale=2.0, allowed_machines=(10,))
+    goal = sizing_goal(objective="cheapest", deadline_seconds=deadline, scale=2.0, allowed_executors=(10,))
     asked = spending(goal=goal, cost_options={"full_seconds_on_one_machine": 5000.0})
 
     assert asked.machine_seconds == pytest.approx(10_000.0)
@@ -109,16 +109,16 @@ def test_without_a_time_or_without_a_goal_nothing_is_known(goal):
     assert spending(goal=goal).share_of(design_of((2, 0.1))) is None
 
 
-@pytest.mark.parametrize(("billed", "machine_seconds"), [(0, 2 * 530 + 4 * 280), (4, 4 * 530 + 4 * 280)])
-def test_the_share_counts_all_machines_that_are_billed_while_a_run_is_on(billed, machine_seconds):
+@pytest.mark.parametrize(("billed", "executor_seconds"), [(0, 2 * 530 + 4 * 280), (4, 4 * 530 + 4 * 280)])
+def test_the_share_counts_all_machines_that_are_billed_while_a_run_is_on(billed, executor_seconds):
     """Runs of 10 % of 10,000 machine seconds: 500 s on two machines, 250 s on four, and 30 s besides."""
     options = {"full_seconds_on_one_machine": 10_000.0, "run_overhead_seconds": 30.0}
     asked = Spending(
-        bounds=DesignBounds(max_machines=8, cost_options=options),
+        bounds=DesignBounds(max_executors=8, cost_options=options),
         goal=sizing_goal(objective="cheapest", scale=2.0),
         billed_machines=billed,
     )
 
     share = asked.share_of(design_of((2, 0.1), (4, 0.1)))
 
-    assert share == pytest.approx(machine_seconds / 20_000)
+    assert share == pytest.approx(executor_seconds / 20_000)

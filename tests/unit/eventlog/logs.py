@@ -196,7 +196,7 @@ class SimulatedJob:
     stages: Sequence[SimulatedStage]
 
 
-def run(jobs: Sequence[SimulatedJob], *, machines: int, cores: int = 1, tail: float = 0.5) -> EventLog:
+def run(jobs: Sequence[SimulatedJob], *, executors: int, cores: int = 1, tail: float = 0.5) -> EventLog:
     """Run the jobs one after another, and the stages of a job one after another.
 
     A task is launched on the slot that is free first; the one of the lowest number where several are.
@@ -209,11 +209,11 @@ def run(jobs: Sequence[SimulatedJob], *, machines: int, cores: int = 1, tail: fl
         submitted, first = now, stage_id
         for work in each.stages:
             began = now
-            free = [now] * (machines * cores)
+            free = [now] * (executors * cores)
             for seconds in work.seconds:
                 slot = min(range(len(free)), key=lambda number: (free[number], number))
                 took = float(seconds) + (work.warm_up if free[slot] == began else 0.0)
-                rows.append(task(stage_id, free[slot], took, executor=slot % machines, **work.columns))
+                rows.append(task(stage_id, free[slot], took, executor=slot % executors, **work.columns))
                 free[slot] += took
             now = max(free)
             stages.append(
@@ -230,7 +230,7 @@ def run(jobs: Sequence[SimulatedJob], *, machines: int, cores: int = 1, tail: fl
         made.append(job(job_id, submitted=submitted, completed=now, stages=range(first, stage_id)))
     return event_log(
         rows,
-        executors=[executor(number, cores=cores) for number in range(machines)],
+        executors=[executor(number, cores=cores) for number in range(executors)],
         stages=stages,
         jobs=made,
         ended=now + tail,
@@ -243,13 +243,13 @@ def run(jobs: Sequence[SimulatedJob], *, machines: int, cores: int = 1, tail: fl
 def random_log(seed: int) -> EventLog:
     """Stages one after another on a few machines; tasks whose metrics may add up to more than they took."""
     rng = random.Random(seed)
-    machines, cores = rng.randint(1, 4), rng.randint(1, 3)
+    executors, cores = rng.randint(1, 4), rng.randint(1, 3)
     rows: list[dict[str, Any]] = []
     stages = []
     now = rng.uniform(0.0, 3.0)
     for number in range(rng.randint(1, 5)):
         began = now
-        free = [began] * (machines * cores)
+        free = [began] * (executors * cores)
         tasks = rng.randint(1, 12)
         for _ in range(tasks):
             slot = min(range(len(free)), key=free.__getitem__)
@@ -271,7 +271,7 @@ def random_log(seed: int) -> EventLog:
         now += rng.uniform(0.0, 2.0)
     return event_log(
         rows,
-        executors=[executor(number, cores=cores) for number in range(machines)],
+        executors=[executor(number, cores=cores) for number in range(executors)],
         stages=stages,
         jobs=[job(0, submitted=rows[0]["launched_at"] - START, completed=now, stages=range(len(stages)))],
         ended=now + rng.uniform(0.0, 2.0),

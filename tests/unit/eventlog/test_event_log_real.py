@@ -41,8 +41,8 @@ def test_every_supported_version_is_read_whole(log: EventLog):
 
 def test_its_machines_are_told_apart(log: EventLog):
     """Both workers are on one host; each has its port."""
-    assert [executor.cores for executor in log.machines] == [1, 1]
-    assert len({executor.worker for executor in log.machines}) == 2
+    assert [executor.cores for executor in log.executors] == [1, 1]
+    assert len({executor.worker for executor in log.executors}) == 2
     assert set(np.unique(log.task_columns.executor)) == {0, 1}
     assert log.slots == 2
 

@@ -66,7 +66,7 @@ def test_clean_time_runs_from_the_last_machine_to_the_end(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("told", "machines", "problem"),
+    ("told", "executors", "problem"),
     [
         pytest.param(
             events(FIRST, executor(1, at=104_000, cores=1, port=1)),
@@ -79,9 +79,9 @@ def test_clean_time_runs_from_the_last_machine_to_the_end(tmp_path: Path):
         pytest.param(events(FIRST)[:-1], 1, "app-1 has no end", id="without end"),
     ],
 )
-def test_what_is_no_measurement_of_a_run_time_is_refused(told, machines: int, problem: str, tmp_path: Path):
+def test_what_is_no_measurement_of_a_run_time_is_refused(told, executors: int, problem: str, tmp_path: Path):
     with pytest.raises(SampleRunError, match=problem):
-        run_seconds(read_run(write(tmp_path / "app-1", *told)), machines)
+        run_seconds(read_run(write(tmp_path / "app-1", *told)), executors)
 
 
 def test_a_log_that_cannot_be_read_is_told(tmp_path: Path):
@@ -154,8 +154,8 @@ TWO = [executor(number, at=103_000, cores=1, host=f"10.0.0.{number}", port=8081)
 def observed(folder: Path, *events: dict[str, Any]):
     write(folder / "app-1", started(), *events)
     observation, _ = observe(
-        Experiment(index=0, machines=2, scale=0.1, partitions=4),
-        Sample(input="in", scale=0.1, machines=2, partitions=4),
+        Experiment(index=0, executors=2, scale=0.1, partitions=4),
+        Sample(input="in", scale=0.1, executors=2, partitions=4),
         folder,
         instance_type="local",
         submitted_at=90.0,

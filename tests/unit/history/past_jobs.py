@@ -23,7 +23,7 @@ BYTES = 40_000_000
 
 def work(
     *,
-    machines: int,
+    executors: int,
     tasks: int = 64,
     scale: float = 1.0,
     driver_seconds: float = 4.0,
@@ -36,10 +36,10 @@ def work(
     gathering = SimulatedStage(seconds=[0.5] * 8, parents=[0])
     log = run(
         [SimulatedJob(driver_seconds=driver_seconds, stages=[reading, gathering])],
-        machines=machines,
+        executors=executors,
         cores=cores,
     )
-    return replace(log, application_id=f"app-{machines}-{scale:g}-{seed}")
+    return replace(log, application_id=f"app-{executors}-{scale:g}-{seed}")
 
 
 def past_run(log: EventLog, *, job: str = "daily", days: float = 0.0, **changes: Any) -> PastRun:
@@ -50,8 +50,8 @@ def past_run(log: EventLog, *, job: str = "daily", days: float = 0.0, **changes:
         application_id=log.application_id,
         event_log=f"/logs/{log.application_id}",
         started_at=(FIRST + timedelta(days=days)).isoformat(),
-        machines=len(log.machines),
-        cores_per_machine=log.slots // len(log.machines),
+        executors=len(log.executors),
+        executor_cores=log.slots // len(log.executors),
         seconds=log.clean_seconds,
         startup_seconds=5.0,
         instance_type="m5.xlarge",
@@ -63,14 +63,14 @@ def past_run(log: EventLog, *, job: str = "daily", days: float = 0.0, **changes:
 
 
 def daily(
-    machines: Sequence[int] = (8,) * 10, *, job: str = "daily", growth: float = 1.0, **of_work: Any
+    executors: Sequence[int] = (8,) * 10, *, job: str = "daily", growth: float = 1.0, **of_work: Any
 ) -> tuple[list[PastRun], list[RunProfile]]:
     """A job that ran once a day, on so many machines each time, and the profiles of all runs.
 
     By `growth`, its input grows from run to run.
     """
     logs = [
-        work(machines=count, scale=growth**day, seed=day, **of_work) for day, count in enumerate(machines)
+        work(executors=count, scale=growth**day, seed=day, **of_work) for day, count in enumerate(executors)
     ]
     logs = [replace(log, application_id=f"{job}-{log.application_id}") for log in logs]
     runs = [past_run(log, job=job, days=day) for day, log in enumerate(logs)]

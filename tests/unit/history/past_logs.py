@@ -22,7 +22,7 @@ def events_of(
     name: str = "etl 2024-01-31",
     *,
     application: str = "app-1",
-    machines: int = 2,
+    executors: int = 2,
     input_bytes: int = 1000,
     tasks: int | None = None,
     dropped: int = 0,
@@ -33,18 +33,18 @@ def events_of(
 
     Of `dropped` more tasks, the stage knows, but no event tells.
     """
-    told = machines if tasks is None else tasks
+    told = executors if tasks is None else tasks
     tasks = told + dropped
     return [
         started(**{"App Name": name, "App ID": application}),
         environment(**{"spark.master": "spark://10.0.0.9:7077", **properties}),
-        *(executor(number, host=f"10.0.0.{number}") for number in range(machines)),
+        *(executor(number, host=f"10.0.0.{number}") for number in range(executors)),
         job(0, 0),
         stage(0, **{"Number of Tasks": tasks}),
         *(
             task(
                 number,
-                executor=str(number % machines),
+                executor=str(number % executors),
                 metrics={"Input Metrics": {"Bytes Read": input_bytes}},
             )
             for number in range(told)

@@ -118,8 +118,8 @@ def runs_named(names: Sequence[str], *, hours: float = 24.0) -> list[PastRun]:
             application_id=f"app-{place}",
             event_log=f"/logs/app-{place}",
             started_at=(FIRST + timedelta(hours=hours * place)).isoformat(),
-            machines=2,
-            cores_per_machine=2,
+            executors=2,
+            executor_cores=2,
             seconds=100.0,
         )
         for place, name in enumerate(names)
@@ -240,13 +240,13 @@ def test_versions_of_a_program_that_follow_one_another_are_one_job(folders):
 def test_of_two_attempts_of_yarn_both_are_paid_for():
     first, second = runs_named(["daily", "daily"])
     failed = replace(
-        first, application_id="application_1_0001", failure="it lost executors", machine_seconds=40.0
+        first, application_id="application_1_0001", failure="it lost executors", executor_seconds=40.0
     )
-    good = replace(second, application_id="application_1_0001", machine_seconds=100.0)
+    good = replace(second, application_id="application_1_0001", executor_seconds=100.0)
     (run,) = by_job([good, failed]).runs["daily"]
-    assert (run.failure, run.machine_seconds) == ("", 140.0)
+    assert (run.failure, run.executor_seconds) == ("", 140.0)
     (again,) = by_job([good, good]).runs["daily"]
-    assert again.machine_seconds == 100.0, "one log in two places"
+    assert again.executor_seconds == 100.0, "one log in two places"
 
 
 def test_applications_of_two_clusters_may_have_the_same_id():

@@ -19,13 +19,13 @@ def past_run(days=1, **fields):
             "application_id": f"app-{days}",
             "event_log": f"/logs/app-{days}",
             "started_at": (NOW - timedelta(days=days)).isoformat(),
-            "machines": 4,
-            "cores_per_machine": 2,
+            "executors": 4,
+            "executor_cores": 2,
             "seconds": 100.0,
             "input_bytes": 1000,
             "spark": "3.5.1",
             "main": "nightly.py",
-            "memory_megabytes_per_machine": 4096,
+            "executor_memory_megabytes": 4096,
             "instance_type": "m5.large",
             "settings": SETTINGS,
             **fields,
@@ -57,10 +57,10 @@ def test_records_in_the_place_of_bytes_are_told_as_such():
     [
         ({"failure": "its driver was killed"}, "its driver was killed"),
         ({"spark": "3.3.2"}, "Spark was 3.3 and is 3.5"),
-        ({"cores_per_machine": 4}, "a machine had 4 cores and has 2"),
+        ({"executor_cores": 4}, "a machine had 4 cores and has 2"),
         ({"instance_type": "c5.large"}, "its machines were c5.large and are m5.large"),
         (
-            {"memory_megabytes_per_machine": 8192},
+            {"executor_memory_megabytes": 8192},
             "executors had 8.19 GB of memory on a machine and have 4.10 GB",
         ),
         ({"main": "/jobs/other.py"}, "its main file or class is another"),
@@ -75,7 +75,7 @@ def test_a_run_of_something_else_is_left_out(then, why):
 
 
 def test_what_makes_no_difference_to_its_time_excludes_no_run():
-    same = {"spark": "3.5.3-amzn-0", "main": "/elsewhere/nightly.py", "memory_megabytes_per_machine": 4500}
+    same = {"spark": "3.5.3-amzn-0", "main": "/elsewhere/nightly.py", "executor_memory_megabytes": 4500}
     runs = (past_run(1), past_run(2, **same), past_run(3, main="org.example.Nightly"))
     assert len(history(*runs).observations) == 3
 
@@ -158,10 +158,10 @@ def test_inputs_that_hardly_differ_are_of_one_size():
 
 
 def test_of_many_runs_those_count_that_differ():
-    runs = [past_run(day, application_id=str(day), machines=8 if day > 30 else 4) for day in range(1, 41)]
+    runs = [past_run(day, application_id=str(day), executors=8 if day > 30 else 4) for day in range(1, 41)]
     found = observations_of(runs, most_runs=6)
 
-    assert [run.machines for run in found.observations] == [8, 8, 8, 4, 4, 4]
+    assert [run.executors for run in found.observations] == [8, 8, 8, 4, 4, 4]
     assert sum(found.reasons.values()) == 34
 
 

@@ -28,10 +28,10 @@ def run_of(folder: Path, events: list[dict[str, Any]]) -> PastRun:
 
 
 def test_a_run_is_told_with_its_size_and_time(tmp_path: Path):
-    run = run_of(tmp_path, events_of(machines=3, input_bytes=500, **{"spark.executor.memory": "4g"}))
-    assert (run.failure, run.machines, run.cores_per_machine) == ("", 3, 2)
+    run = run_of(tmp_path, events_of(executors=3, input_bytes=500, **{"spark.executor.memory": "4g"}))
+    assert (run.failure, run.executors, run.executor_cores) == ("", 3, 2)
     assert (run.startup_seconds, run.seconds) == (1.0, 59.0)
-    assert (run.input_bytes, run.memory_megabytes_per_machine) == (1500, 4096)
+    assert (run.input_bytes, run.executor_memory_megabytes) == (1500, 4096)
     assert run.metrics is not None
     assert run.metrics.tasks == 3
     assert run.started_at == "1970-01-01T00:01:40+00:00"
@@ -72,8 +72,8 @@ TAG = "spark.databricks.clusterUsageTags"
             ADDED_OR_REMOVED,
         ),
         # Spark drops events where its listeners do not keep up.
-        ([each for each in events_of(machines=4) if each.get("Executor ID") != "3"], "is not whole"),
-        (events_of(machines=4, dropped=1), "is not whole"),
+        ([each for each in events_of(executors=4) if each.get("Executor ID") != "3"], "is not whole"),
+        (events_of(executors=4, dropped=1), "is not whole"),
         ([*events_of()[:-1], {**ended(), "ExitCode": 1}], "ended with exit code 1"),
         (with_events(removed(1, at=158_000, reason=POD_DELETED)), "lost executors"),
         ([started(), environment(), job(0), job_end(0), ended()], "no executor registered"),
@@ -110,7 +110,7 @@ DYNAMIC = {"spark.dynamicAllocation.enabled": "true"}
 )
 def test_what_costs_a_run_nothing_lets_it_count(events, tmp_path: Path):
     run = run_of(tmp_path, events)
-    assert (run.failure, run.machines, run.cores_per_machine) == ("", 2, 2)
+    assert (run.failure, run.executors, run.executor_cores) == ("", 2, 2)
 
 
 def test_what_is_paid_begins_with_the_first_machine_and_not_in_the_queue(tmp_path: Path):
@@ -124,8 +124,8 @@ def test_what_is_paid_begins_with_the_first_machine_and_not_in_the_queue(tmp_pat
 
     run = run_of(tmp_path, events)
 
-    assert (run.machines, run.startup_seconds) == (2, 95.0)
-    assert run.machine_seconds == pytest.approx(2 * run.seconds + 5.0)
+    assert (run.executors, run.startup_seconds) == (2, 95.0)
+    assert run.executor_seconds == pytest.approx(2 * run.seconds + 5.0)
     assert run.unpaid_seconds == pytest.approx(92.5)
 
 
@@ -158,7 +158,7 @@ def test_a_batch_of_a_stream_that_takes_what_is_there_is_a_run(tmp_path: Path):
 )
 def test_gpus_bound_how_many_tasks_run_at_once(amounts, slots: int, tmp_path: Path):
     told = {f"spark.{who}.resource.gpu.amount": amount for who, amount in amounts.items()}
-    events = events_of(machines=1, **told)
+    events = events_of(executors=1, **told)
     for event in events:
         if event["Event"] == "SparkListenerExecutorAdded":
             event["Executor Info"]["Total Cores"] = 8
@@ -171,8 +171,8 @@ def test_machines_that_go_are_missed_only_while_a_job_waits_for_them(tmp_path: P
     idle = [removed(number, at=122_000, reason=KILLED) for number in range(2)]
     back = [executor(number + 5, host=f"10.0.0.{number}", at=152_000) for number in range(2)]
     run = run_of(tmp_path, with_events(*idle, *back, end=162_000))
-    assert (run.failure, run.machines) == ("", 2)
-    assert run.mean_machines == pytest.approx(2 * (61 - 30) / 61)
+    assert (run.failure, run.executors) == ("", 2)
+    assert run.mean_executors == pytest.approx(2 * (61 - 30) / 61)
     waiting = [job(1, 1, at=130_000), job_end(1, at=155_000)]
     assert ADDED_OR_REMOVED in run_of(tmp_path, with_events(*idle, *back, *waiting, end=162_000)).failure
 
@@ -239,14 +239,14 @@ def test_executors_that_share_a_machine_add_up(tmp_path: Path):
     events = with_events(**{"spark.executor.memory": "1000m"})
     events[2:4] = [executor(number, host=f"10.0.0.{number % 2}") for number in range(6)]
     run = run_of(tmp_path, events)
-    assert (run.machines, run.cores_per_machine, run.memory_megabytes_per_machine) == (2, 6, 3000)
+    assert (run.executors, run.executor_cores, run.executor_memory_megabytes) == (2, 6, 3000)
 
 
 def test_machines_are_told_apart_though_one_server_shows_the_logs_of_all(tmp_path: Path):
-    events = events_of(machines=3)
+    events = events_of(executors=3)
     for each in events[2:5]:
         each["Executor Info"]["Log Urls"] = {"stderr": "https://logs.acme.com/view?stream=stderr"}
-    assert run_of(tmp_path, events).machines == 3
+    assert run_of(tmp_path, events).executors == 3
 
 
 SUBMIT = "org.apache.spark.deploy.SparkSubmit"

@@ -84,9 +84,9 @@ def test_broken_logs_cost_only_themselves(tmp_path: Path):
 
 def test_a_log_with_too_many_tasks_is_left_out_and_a_copy_counts_once(tmp_path: Path, monkeypatch):
     monkeypatch.setattr(scanning, "MOST_TASKS", 3)
-    log_of(tmp_path / "app-1", machines=4)
+    log_of(tmp_path / "app-1", executors=4)
     for folder in ("a", "b"):
-        log_of(tmp_path / folder / "app-2", application="app-2", machines=2)
+        log_of(tmp_path / folder / "app-2", application="app-2", executors=2)
     found = Scan([tmp_path])
     assert [run.application_id for run in found] == ["app-2"]
     assert found.unread.pop("a copy of another log") == 1

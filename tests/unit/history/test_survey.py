@@ -30,9 +30,9 @@ def of_runs(runs, profiles=(), **asked) -> SurveyedJob:
     return surveyed_job("daily", runs, profiles, **{"goal": SurveyGoal(), "prices": AT_20_CENTS, **asked})
 
 
-def surveyed(machines=(8,) * 10, *, asked=None, **of_work) -> SurveyedJob:
+def surveyed(executors=(8,) * 10, *, asked=None, **of_work) -> SurveyedJob:
     """With the profiles of the runs that are to be profiled."""
-    runs, profiles = daily(machines, **of_work)
+    runs, profiles = daily(executors, **of_work)
     chosen = {run.application_id for run in runs_to_profile(runs)}
     profiles = [each for each in profiles if each.application_id in chosen]
     return of_runs(runs, profiles, **(asked or {}))
@@ -42,35 +42,35 @@ SEVERAL = (4, 8, 4, 16, 8, 8, 4, 8, 8, 2, 8, 8)
 
 
 @pytest.mark.parametrize(
-    ("machines", "source"),
+    ("executors", "source"),
     [((8,) * 10, REPLAY), (SEVERAL, BOTH), ((8, 8, 4, 8, 8, 4, 8, 8), REPLAY)],
     ids=["all runs of one size", "of several sizes", "of two sizes"],
 )
-def test_the_times_that_the_job_takes_on_other_sizes_are_predicted(machines, source):
-    job = surveyed(machines)
-    sizes = {size.machines: size for size in job.sizes}
+def test_the_times_that_the_job_takes_on_other_sizes_are_predicted(executors, source):
+    job = surveyed(executors)
+    sizes = {size.executors: size for size in job.sizes}
     assert sizes[3].source == source
     assert {2, 8, 32} <= set(sizes)
     for count, size in sizes.items():
-        truth = work(machines=count).clean_seconds + 5.0
+        truth = work(executors=count).clean_seconds + 5.0
         low, high = size.likely_seconds
         assert low < size.seconds < high
         assert size.seconds == pytest.approx(truth, rel=0.08)
 
 
 def test_the_size_of_a_job_of_one_size_is_told_by_its_runs_too():
-    sizes = {size.machines: size for size in surveyed((8,) * 6, growth=1.2).sizes}
+    sizes = {size.executors: size for size in surveyed((8,) * 6, growth=1.2).sizes}
     assert (sizes[8].source, sizes[4].source) == (BOTH, REPLAY)
-    truth = work(machines=8, scale=1.2**5).clean_seconds + 5.0  # as the latest run
+    truth = work(executors=8, scale=1.2**5).clean_seconds + 5.0  # as the latest run
     assert sizes[8].seconds == pytest.approx(truth, rel=0.05)
     assert sizes[8].likely_seconds[0] < truth < sizes[8].likely_seconds[1]
 
 
 def test_a_replay_is_less_sure_the_farther_it_is_from_the_run():
-    sizes = {size.machines: size for size in surveyed().sizes}
+    sizes = {size.executors: size for size in surveyed().sizes}
 
-    def width(machines: int) -> float:
-        low, high = sizes[machines].likely_seconds
+    def width(executors: int) -> float:
+        low, high = sizes[executors].likely_seconds
         return high / low
 
     assert width(8) < width(4) < width(2)
@@ -79,15 +79,15 @@ def test_a_replay_is_less_sure_the_farther_it_is_from_the_run():
 
 def log_width_at_todays_size(runs, profiles) -> float:
     job = of_runs(runs, profiles, prices=Prices())
-    [own] = [size for size in job.sizes if size.machines == job.machines]
+    [own] = [size for size in job.sizes if size.executors == job.executors]
     low, high = own.likely_seconds
     assert low < own.seconds < high
     return math.log(high / low)
 
 
-@pytest.mark.parametrize("machines", [(8,) * 10, SEVERAL], ids=["by replay", "by the model, too"])
-def test_a_long_start_up_is_no_surer_than_the_run_that_follows_it(machines):
-    runs, profiles = daily(machines)
+@pytest.mark.parametrize("executors", [(8,) * 10, SEVERAL], ids=["by replay", "by the model, too"])
+def test_a_long_start_up_is_no_surer_than_the_run_that_follows_it(executors):
+    runs, profiles = daily(executors)
     long = [replace(run, startup_seconds=run.seconds) for run in runs]
     width = log_width_at_todays_size(runs, profiles)
     assert log_width_at_todays_size(long, profiles) == pytest.approx(width, rel=0.02)
@@ -95,7 +95,7 @@ def test_a_long_start_up_is_no_surer_than_the_run_that_follows_it(machines):
 
 def test_inputs_that_differ_from_run_to_run_widen_what_the_next_takes():
     scales = (1.0, 0.6, 1.5, 0.8, 1.3, 0.6, 1.6, 1.0, 0.7, 1.4, 0.9, 1.2)
-    logs = [work(machines=8, scale=scale, seed=day) for day, scale in enumerate(scales)]
+    logs = [work(executors=8, scale=scale, seed=day) for day, scale in enumerate(scales)]
     runs = [past_run(log, days=day) for day, log in enumerate(logs)]
     profiles = [profile_run(log) for log in logs]
     assert log_width_at_todays_size(runs, profiles) > 2 * log_width_at_todays_size(*daily((8,) * 12))
@@ -106,20 +106,20 @@ def test_what_a_driver_bound_job_saves_is_told_with_its_interval():
     assert job.bottleneck == DRIVER
     assert "driver" in job.why
     assert job.proposed is not None
-    assert job.proposed.machines < 16
+    assert job.proposed.executors < 16
     assert job.proposed.probability >= 0.8
     low, high = job.likely_saved_per_month
     assert 0 < low < job.saved_per_month < high < job.dollars_per_month
-    true_seconds = work(machines=job.proposed.machines, driver_seconds=60.0).clean_seconds + 5.0
-    truly_saved = job.dollars_per_month * (1 - job.proposed.machines * true_seconds / (16 * job.seconds))
+    true_seconds = work(executors=job.proposed.executors, driver_seconds=60.0).clean_seconds + 5.0
+    truly_saved = job.dollars_per_month * (1 - job.proposed.executors * true_seconds / (16 * job.seconds))
     assert low < truly_saved < high
 
 
 def test_machines_that_come_and_go_cost_what_is_there_and_leave_less_to_save():
     runs, profiles = daily((16,) * 8, driver_seconds=60.0)
-    fewer = [replace(run, mean_machines=4.0) for run in runs]
+    fewer = [replace(run, mean_executors=4.0) for run in runs]
     fixed, dynamic = (of_runs(each, profiles) for each in (runs, fewer))
-    assert dynamic.machine_hours_per_month == pytest.approx(fixed.machine_hours_per_month / 4)
+    assert dynamic.executor_hours_per_month == pytest.approx(fixed.executor_hours_per_month / 4)
     assert 0 <= dynamic.saved_per_month < fixed.saved_per_month
     assert any("of 16 machines, the average" in each for each in dynamic.unknown)
 
@@ -135,7 +135,7 @@ def test_a_job_of_one_size_says_so():
 def test_a_deadline_that_todays_size_misses_asks_for_more_machines_if_any_keep_it():
     job = surveyed(SEVERAL, asked={"goal": SurveyGoal(deadline_seconds=18.0)})
     assert job.limit_seconds == 18.0
-    assert job.proposed.machines > 8
+    assert job.proposed.executors > 8
     assert job.saved_per_month < 0
     job = surveyed(asked={"goal": SurveyGoal(deadline_seconds=6.0)})
     assert job.proposed is None
@@ -160,13 +160,13 @@ def test_where_model_and_replay_disagree_it_says_so_and_the_interval_holds_both(
     monkeypatch.setattr(prior, "OWN_DEVIATION", 0.0)
     runs, profiles = daily((6, 8, 10) * 4)
     # The runs took longer on more machines, of which the replay knows nothing.
-    runs = [replace(run, seconds=30.0 * run.machines / 8) for run in runs]
+    runs = [replace(run, seconds=30.0 * run.executors / 8) for run in runs]
     job = of_runs(runs, profiles)
     assert any(each.startswith("Model and replay disagree, most on 3 machines") for each in job.unknown)
     # Where runs were made, their time is no dent in the curve.
-    seconds = {size.machines: size.seconds for size in job.sizes}
+    seconds = {size.executors: size.seconds for size in job.sizes}
     assert seconds[5] < seconds[6] < seconds[7] < seconds[8] < seconds[10]
-    three = next(size for size in job.sizes if size.machines == 3)
+    three = next(size for size in job.sizes if size.executors == 3)
     low, high = three.likely_seconds
     assert three.source == BOTH
     assert low < 20.0
@@ -219,10 +219,10 @@ def test_the_survey_is_sorted_by_what_can_be_saved():
 
     jobs = [
         job("unknown"),
-        job("loss", saved_per_month=-5.0, saved_machine_hours_per_month=-2.0),
-        job("little", saved_per_month=1.0, saved_machine_hours_per_month=90.0),
-        job("much", saved_per_month=70.0, saved_machine_hours_per_month=3.0),
-        job("hours", saved_machine_hours_per_month=8.0),
+        job("loss", saved_per_month=-5.0, saved_executor_hours_per_month=-2.0),
+        job("little", saved_per_month=1.0, saved_executor_hours_per_month=90.0),
+        job("much", saved_per_month=70.0, saved_executor_hours_per_month=3.0),
+        job("hours", saved_executor_hours_per_month=8.0),
     ]
     survey = survey_of(jobs, SurveyGoal(), logs=9, unread={"it is empty": 2})
     assert [each.job for each in survey.jobs] == ["much", "little", "hours", "unknown", "loss"]
@@ -241,26 +241,26 @@ def test_a_month_costs_what_its_runs_did_and_not_what_the_typical_one_does():
     job = of_runs(runs)
     # Of four whole weeks, the last.
     hours = sum(4 * (run.seconds + 5.0) for run in runs[-28:]) / 3600
-    assert job.machine_hours_per_month == pytest.approx(hours * 730 / (28 * 24))
-    assert job.dollars_per_month == pytest.approx(0.2 * job.machine_hours_per_month)
+    assert job.executor_hours_per_month == pytest.approx(hours * 730 / (28 * 24))
+    assert job.dollars_per_month == pytest.approx(0.2 * job.executor_hours_per_month)
 
 
 def test_waiting_in_a_queue_costs_nothing_and_takes_its_time():
     runs, profiles = daily()
-    queued = [replace(run, startup_seconds=1205.0, machine_seconds=8 * (run.seconds + 5.0)) for run in runs]
+    queued = [replace(run, startup_seconds=1205.0, executor_seconds=8 * (run.seconds + 5.0)) for run in runs]
     short, long = (of_runs(each, profiles) for each in (runs, queued))
     assert long.dollars_per_month == pytest.approx(short.dollars_per_month)
     assert long.seconds == pytest.approx(short.seconds + 1200.0)
-    by_count = {size.machines: size for size in short.sizes}
+    by_count = {size.executors: size for size in short.sizes}
     for size in long.sizes:
-        assert size.cost == pytest.approx(by_count[size.machines].cost)
+        assert size.cost == pytest.approx(by_count[size.executors].cost)
 
 
 def test_runs_that_do_not_count_have_cost_all_the_same():
     runs, _ = daily((4,) * 9)
     waited = [
         replace(
-            run, failure="executors were added or removed during the run", mean_machines=2.5, metrics=None
+            run, failure="executors were added or removed during the run", mean_executors=2.5, metrics=None
         )
         for run in runs
     ]
@@ -271,13 +271,13 @@ def test_runs_that_do_not_count_have_cost_all_the_same():
     assert job.dollars_per_month == pytest.approx(0.2 * hours * 730 / (8 * 24), rel=0.15)
     half = of_runs([*waited[:4], *runs[4:]])
     assert half.runs == 5
-    assert half.machine_hours_per_month > 0.7 * job.machine_hours_per_month
+    assert half.executor_hours_per_month > 0.7 * job.executor_hours_per_month
 
 
 def test_sizes_on_which_spark_refuses_a_barrier_stage_are_not_proposed():
     runs, profiles = daily((16,) * 8, driver_seconds=60.0)
     at_once = [replace(run, metrics=replace(run.metrics, barrier_tasks=32)) for run in runs]
     free, bound = (of_runs(each, profiles) for each in (runs, at_once))
-    assert free.proposed.machines < 16
-    assert min(size.machines for size in bound.sizes) == bound.proposed.machines == 16
+    assert free.proposed.executors < 16
+    assert min(size.executors for size in bound.sizes) == bound.proposed.executors == 16
     assert any("On fewer than 16 machines Spark refuses it" in each for each in bound.unknown)

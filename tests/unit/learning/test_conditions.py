@@ -15,7 +15,7 @@ THEN = RunConditions(
     spark="4.2.0",
     settings={"conf spark.sql.shuffle.partitions": "aa", "argument 0": "bb"},
     input=SHAPE,
-    cores_per_machine=4,
+    executor_cores=4,
 )
 
 
@@ -41,7 +41,7 @@ def test_more_data_of_the_same_shape_is_growth_and_no_difference():
     ("now", "cause", "words"),
     [
         (replace(THEN, spark="4.1.0"), SETTINGS, "Spark is 4.1.0 and was 4.2.0"),
-        (replace(THEN, cores_per_machine=8), SETTINGS, "offers 8 cores and offered 4"),
+        (replace(THEN, executor_cores=8), SETTINGS, "offers 8 cores and offered 4"),
         (
             replace(THEN, settings={**THEN.settings, "conf spark.sql.shuffle.partitions": "cc"}),
             SETTINGS,
@@ -117,7 +117,7 @@ def test_equal_values_of_different_settings_are_not_seen_to_be_equal():
 @pytest.mark.parametrize(
     "conf",
     [
-        sizing_conf(machines=3, cores_per_machine=4),
+        sizing_conf(executors=3, executor_cores=4),
         {"spark.dynamicAllocation.maxExecutors": "3"},
         event_log_conf("/logs"),
         {"spark.executor.memory": "4g", "spark.executor.memoryOverhead": "1g", "spark.driver.memory": "2g"},

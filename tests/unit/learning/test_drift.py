@@ -122,7 +122,7 @@ def bandwidth(memory, network=1.2):
 
 
 def trained_on(*memory, network=1.2):
-    machines = [
+    executors = [
         TrainedMachine(
             host=f"10.0.0.{index}", memory_gigabytes_per_second=each, network_gigabytes_per_second=network
         )
@@ -134,8 +134,8 @@ def trained_on(*memory, network=1.2):
         kind="ec2",
         name="c",
         instance_type="m5.large",
-        cores_per_machine=2,
-        machines=(*machines, slow, master),
+        executor_cores=2,
+        machines=(*executors, slow, master),
     )
 
 

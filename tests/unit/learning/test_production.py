@@ -22,14 +22,14 @@ def samples(*, iterations=None, startup=12.0):
     return [
         Observation(
             index=index,
-            machines=machines,
+            executors=executors,
             scale=scale,
-            seconds=10.0 + 400.0 * scale / machines,
+            seconds=10.0 + 400.0 * scale / executors,
             startup_seconds=startup,
             iterations=iterations,
-            hosts=tuple(f"10.0.0.{number}" for number in range(machines)),
+            hosts=tuple(f"10.0.0.{number}" for number in range(executors)),
         )
-        for index, (machines, scale) in enumerate(TRAINED_ON)
+        for index, (executors, scale) in enumerate(TRAINED_ON)
     ]
 
 
@@ -38,14 +38,14 @@ def model():
     return train(samples(), job="pca", instance_type="m5.large", artifact_sha256=CODE, conditions=CONDITIONS)
 
 
-def production(number, *, machines=8, seconds=100.0, outside=False, **fields):
+def production(number, *, executors=8, seconds=100.0, outside=False, **fields):
     """A run that took so long after a start-up of 15 s, as it was predicted or not."""
     whole = seconds + 15.0
     interval = (0.5 * whole, 0.6 * whole) if outside else (0.9 * whole, 1.1 * whole)
     return production_run(
         number,
         **{
-            "machines": machines,
+            "executors": executors,
             "seconds": whole,
             "run_seconds": seconds,
             "startup_seconds": 15.0,
@@ -63,9 +63,9 @@ def test_it_learns_what_production_takes(model):
     runs = [production(number, seconds=90.0) for number in range(3)]
     learned = learn(model, runs)
 
-    before, after = (float(predict_seconds(each, machines=8)[0]) for each in (model, learned))
+    before, after = (float(predict_seconds(each, executors=8)[0]) for each in (model, learned))
     assert abs(after - 90.0) < 0.3 * abs(before - 90.0)
-    assert float(predict_seconds(learned, machines=1, scale=0.1)[0]) == pytest.approx(50.0, rel=0.05)
+    assert float(predict_seconds(learned, executors=1, scale=0.1)[0]) == pytest.approx(50.0, rel=0.05)
 
 
 def test_what_it_has_learned_from_is_told(model):
@@ -76,7 +76,7 @@ def test_what_it_has_learned_from_is_told(model):
     assert learned.learned_from == tuple(run.id for run in runs)
     assert learned.id > model.id
     assert learned.observations[: len(TRAINED_ON)] == model.observations
-    assert [(run.machines, run.scale, run.seconds) for run in learned.observations[-2:]] == [
+    assert [(run.executors, run.scale, run.seconds) for run in learned.observations[-2:]] == [
         (8, 1.0, 100.0)
     ] * 2
     assert [run.index for run in learned.observations] == list(range(len(TRAINED_ON) + 2))
@@ -133,7 +133,7 @@ def test_nothing_is_learned_while_it_drifts_nor_from_what_may_be_its_beginning(m
 
 def test_only_so_many_are_remembered_the_newest_and_fewer_where_each_repetition_counts(model):
     model = replace(model, method="relative", prior=None, terms=model.terms[:2])
-    runs = [production(number, machines=2 + number) for number in range(MOST_RUNS + 3)]
+    runs = [production(number, executors=2 + number) for number in range(MOST_RUNS + 3)]
     later = learn(learn(model, runs[:-3]), runs)
 
     assert later.learned_from == tuple(run.id for run in runs[3:])
@@ -148,8 +148,8 @@ def test_only_so_many_are_remembered_the_newest_and_fewer_where_each_repetition_
 def test_one_configuration_again_and_again_says_little_of_others(model):
     learned = learn(model, [production(number, seconds=60.0 + 0.1 * (number % 5)) for number in range(40)])
 
-    def width(of, machines):
-        low, high = predict_interval(of, machines=machines, level=0.8)
+    def width(of, executors):
+        low, high = predict_interval(of, executors=executors, level=0.8)
         return float(np.log(high / low)[0])
 
     assert width(learned, 8) < width(model, 8)
@@ -162,7 +162,7 @@ def test_intervals_grow_as_wide_as_production_scatters(model):
         model, [production(number, seconds=60.0 * (1.5 if number % 2 else 0.75)) for number in range(8)]
     )
 
-    low, high = predict_interval(noisy, machines=8, level=0.8)
+    low, high = predict_interval(noisy, executors=8, level=0.8)
     assert low < 47.0
     assert high > 85.0
     assert noisy.noise > 4.0 * quiet.noise
@@ -174,10 +174,10 @@ def test_inputs_of_two_shapes_that_alternate_are_both_expected(model, factor):
     learned = learn(model, [production(number, seconds=each) for number, each in enumerate(shapes)])
     mean = 60.0 * factor ** (3 / 8)
 
-    low, high = predict_interval(learned, machines=8, level=0.95)
+    low, high = predict_interval(learned, executors=8, level=0.95)
     assert low[0] < 60.0
     assert high[0] > 60.0 * factor
-    assert predict_seconds(learned, machines=8)[0] == pytest.approx(mean, rel=0.15 if factor < 10 else 0.4)
+    assert predict_seconds(learned, executors=8)[0] == pytest.approx(mean, rel=0.15 if factor < 10 else 0.4)
 
 
 def test_what_it_said_of_each_run_before_is_kept_of_so_many(model):
@@ -185,7 +185,7 @@ def test_what_it_said_of_each_run_before_is_kept_of_so_many(model):
     second = learn(first, [production(0, seconds=90.0), production(1, seconds=90.0)])
 
     (before,) = first.standardised_errors
-    assert before == pytest.approx(standardised_errors(model, machines=8, seconds=90.0)[0])
+    assert before == pytest.approx(standardised_errors(model, executors=8, seconds=90.0)[0])
     assert before > 2.0
     assert second.standardised_errors[0] == before
     assert abs(second.standardised_errors[1]) < 1.0, "the first run had told it"
@@ -199,29 +199,29 @@ def test_what_comes_again_on_so_many_machines_is_expected_on_them(model):
     """On 2 machines memory runs short: production always takes three times as long there, and only there."""
     times = [(8, 61.0), (2, 640.0), (4, 110.0), (2, 650.0), (8, 60.0), (2, 645.0), (4, 111.0)]
     learned = learn(
-        model, [production(number, machines=each, seconds=took) for number, (each, took) in enumerate(times)]
+        model, [production(number, executors=each, seconds=took) for number, (each, took) in enumerate(times)]
     )
 
-    low, high = predict_interval(learned, machines=2, level=0.95)
-    assert predict_seconds(learned, machines=2)[0] == pytest.approx(645.0, rel=0.1)
+    low, high = predict_interval(learned, executors=2, level=0.95)
+    assert predict_seconds(learned, executors=2)[0] == pytest.approx(645.0, rel=0.1)
     assert low[0] < 640.0 < high[0]
-    assert predict_seconds(learned, machines=8)[0] == pytest.approx(60.0, rel=0.1)
+    assert predict_seconds(learned, executors=8)[0] == pytest.approx(60.0, rel=0.1)
     # The next night has a little more data, and is of the same machines.
-    assert predict_seconds(learned, machines=2, scale=1.02)[0] == pytest.approx(655.0, rel=0.1)
+    assert predict_seconds(learned, executors=2, scale=1.02)[0] == pytest.approx(655.0, rel=0.1)
 
 
 def test_each_number_of_machines_may_have_some_time_of_its_own(model):
     """Partitions fill the slots of some numbers of machines better than those of others."""
     own = {4: 1.12, 6: 0.9, 8: 1.1, 10: 0.92}
-    usual = {machines: (10.0 + 400.0 / machines) * factor for machines, factor in own.items()}
+    usual = {executors: (10.0 + 400.0 / executors) * factor for executors, factor in own.items()}
     runs = [
-        production(number, machines=machines, seconds=usual[machines] * (1.01 if number % 2 else 0.99))
-        for number, machines in enumerate([4, 6, 8, 10] * 4)
+        production(number, executors=executors, seconds=usual[executors] * (1.01 if number % 2 else 0.99))
+        for number, executors in enumerate([4, 6, 8, 10] * 4)
     ]
     learned = learn(model, runs)
 
-    for machines, seconds in usual.items():
-        assert predict_seconds(learned, machines=machines)[0] == pytest.approx(seconds, rel=0.03)
+    for executors, seconds in usual.items():
+        assert predict_seconds(learned, executors=executors)[0] == pytest.approx(seconds, rel=0.03)
 
 
 def test_the_start_up_becomes_productions_own(model):
@@ -231,12 +231,12 @@ def test_the_start_up_becomes_productions_own(model):
 
 def test_of_an_iterative_job_runs_count_by_the_iterations_trained_with():
     model = train(samples(iterations=5), job="pca", instance_type="m5.large", artifact_sha256=CODE)
-    predicted = float(predict_seconds(model, machines=8, iterations=50)[0])
+    predicted = float(predict_seconds(model, executors=8, iterations=50)[0])
     run = production(0, seconds=1.2 * predicted)
 
     learned = learn(model, [run], iterations={run.id: 50})
 
     assert learn(model, [run]) is None
     assert learned.observations[-1].iterations == 5
-    trained = float(predict_seconds(model, machines=8)[0])
+    trained = float(predict_seconds(model, executors=8)[0])
     assert learned.observations[-1].seconds == pytest.approx(1.2 * trained)

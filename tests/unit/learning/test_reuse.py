@@ -28,9 +28,9 @@ RUNS = [(1, 0.05), (1, 0.1), (2, 0.05), (2, 0.1), (3, 0.1), (4, 0.05), (4, 0.1)]
 def model():
     observations = [
         Observation(
-            index=index, machines=machines, scale=scale, seconds=2 + 120 * scale / machines + machines
+            index=index, executors=executors, scale=scale, seconds=2 + 120 * scale / executors + executors
         )
-        for index, (machines, scale) in enumerate(RUNS)
+        for index, (executors, scale) in enumerate(RUNS)
     ]
     return train(observations, job="enrich", method="relative", artifact_sha256=HASH, conditions=CONDITIONS)
 

@@ -31,7 +31,7 @@ class TestOnTasks:
         with DAG("nightly", schedule=None) as dag:
             stated = {"job": SparkJob(name="job", application="job.py"), "input": SampledInput(path="/in")}
             run = SampleRunOperator.partial(task_id="sample", **stated).expand(experiment=[{}])
-            goal = SizingGoal(max_machines=2, objective="cheapest")
+            goal = SizingGoal(max_executors=2, objective="cheapest")
             fit = FitModelOperator(task_id="fit", observations=run.output, goal=goal, **stated)
             ChooseConfigOperator(task_id="choose", model=fit.output, goal=goal)
             ErnestSparkSubmitOperator(task_id="production", application="job.py")

@@ -19,8 +19,8 @@ from tests.unit.operators.submissions import SECRET, Submissions, lake
 EXPERIMENTS = [(1, 0.05), (1, 0.1), (2, 0.05), (2, 0.1), (3, 0.1), (4, 0.05), (4, 0.1)]
 
 
-def seconds(machines: int, scale: float) -> float:
-    return 2.0 + 120.0 * scale / machines + 1.5 * machines
+def seconds(executors: int, scale: float) -> float:
+    return 2.0 + 120.0 * scale / executors + 1.5 * executors
 
 
 class RecordedTaskInstance:
@@ -73,7 +73,7 @@ def sample_run(tmp_path: Path, submissions, context, monkeypatch: pytest.MonkeyP
 
     def make(*, native: bool = False, **fields: Any) -> SampleRunOperator:
         stated = {
-            "experiment": Experiment(index=2, machines=2, scale=0.5, partitions=2).to_dict(),
+            "experiment": Experiment(index=2, executors=2, scale=0.5, partitions=2).to_dict(),
             "job": spark_job(tmp_path / "job.py"),
             "input": sampled(folder),
             "cluster": lake(),
@@ -86,14 +86,14 @@ def sample_run(tmp_path: Path, submissions, context, monkeypatch: pytest.MonkeyP
 
 @pytest.fixture
 def observations() -> list[Observation]:
-    machines, scales = zip(*EXPERIMENTS, strict=True)
+    executors, scales = zip(*EXPERIMENTS, strict=True)
     times = [seconds(count, scale) for count, scale in EXPERIMENTS]
-    return examples.observe(machines=machines, scale=scales, seconds=times, startup_seconds=5.0)
+    return examples.observe(executors=executors, scale=scales, seconds=times, startup_seconds=5.0)
 
 
 @pytest.fixture
 def model(observations) -> dict[str, Any]:
     # Its terms are among the four that this method fits, so the model is exact.
     return train(
-        observations, job="enrich", method="relative", conditions=RunConditions(cores_per_machine=1)
+        observations, job="enrich", method="relative", conditions=RunConditions(executor_cores=1)
     ).to_dict()

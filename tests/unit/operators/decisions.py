@@ -18,7 +18,7 @@ GOAL_FIELDS = {one.name for one in fields(SizingGoal)}
 
 def choose_operator(model, *, job=None, conf=None, iterations=None, **changes) -> ChooseConfigOperator:
     """As Airflow hands it over for execution: what changes of the goal was a template, and is rendered."""
-    stated = {"price_per_hour": 0.35, "max_machines": 8, "deadline_seconds": 60}
+    stated = {"price_per_hour": 0.35, "max_executors": 8, "deadline_seconds": 60}
     goal = {name: changes.pop(name) for name in GOAL_FIELDS & {*changes}}
     if job or conf:
         changes["job"] = spark_job(name=job or "enrich", conf=conf or {})
@@ -30,10 +30,10 @@ def choose_operator(model, *, job=None, conf=None, iterations=None, **changes) -
     return rendered(operator, goal=plain, job={} if iterations is None else {"iterations": iterations})
 
 
-def cluster(machines: int, *, kind: str = "local", price_per_hour: float | None = None) -> dict:
+def cluster(executors: int, *, kind: str = "local", price_per_hour: float | None = None) -> dict:
     """Of machines of one core."""
     each = {"cores": 1, "memory_megabytes": 900, "price_per_hour": price_per_hour}
-    return examples.cluster(machines, each=each, kind=kind, cores_per_machine=1).to_dict()
+    return examples.cluster(executors, each=each, kind=kind, cores_per_machine=1).to_dict()
 
 
 def recorded(job: str = "enrich", instance_type: str = "local") -> list[DecisionRecord]:

@@ -32,9 +32,9 @@ def group_arguments(**changes: Any) -> dict[str, Any]:
     return {
         "job": spark_job(),
         "input": SampledInput(path="/data/flights", partitions=100),
-        "bounds": DesignBounds(max_machines=4),
+        "bounds": DesignBounds(max_executors=4),
         "cluster": LocalClusterSpec(machines=4),
-        "goal": SizingGoal(deadline_seconds=60, max_machines=4, price_per_hour=1),
+        "goal": SizingGoal(deadline_seconds=60, max_executors=4, price_per_hour=1),
         **changes,
     }
 

@@ -91,7 +91,7 @@ class Submissions:
 def events(
     application_id: str,
     *,
-    machines: int,
+    executors: int,
     ready_seconds: float = 7.0,
     end_seconds: float | None = 107.0,
     lost: int = 0,
@@ -109,7 +109,7 @@ def events(
     return [
         {"Event": "SparkListenerEnvironmentUpdate", "Spark Properties": {"spark.master": master}},
         at(0, "ApplicationStart", **{"App Name": "job", "App ID": application_id}),
-        *(executor(number) for number in range(machines)),
+        *(executor(number) for number in range(executors)),
         *(
             at(50, "ExecutorRemoved", **{"Executor ID": str(number), "Removed Reason": "taken back"})
             for number in range(lost)
@@ -118,16 +118,16 @@ def events(
     ]
 
 
-def handle(*, kind: str = "ec2", machines: int = 4, **changes: Any) -> dict[str, Any]:
+def handle(*, kind: str = "ec2", executors: int = 4, **changes: Any) -> dict[str, Any]:
     fields = {"kind": kind, "authenticates": kind == "ec2", "python": "python3.11", **changes}
-    return examples.cluster(machines, **fields).to_dict()
+    return examples.cluster(executors, **fields).to_dict()
 
 
-def lake(machines: int = 2) -> dict[str, Any]:
+def lake(executors: int = 2) -> dict[str, Any]:
     """A cluster that is there, behind the connection "lake"."""
     return handle(
         kind="existing",
-        machines=machines,
+        executors=executors,
         name="lake",
         master_url="spark://127.0.0.1:7077",
         web_url=None,

@@ -17,8 +17,8 @@ from tests.unit.operators.stated import rendered, spark_job
 from tests.unit.run_profiles import network_bound
 
 
-def record(application_id: str, *, scale: float = 0.1, machines: int = 4, **changes: Any) -> ProfileRecord:
-    profile = replace(network_bound(), application_id=application_id, scale=scale, machines=machines)
+def record(application_id: str, *, scale: float = 0.1, executors: int = 4, **changes: Any) -> ProfileRecord:
+    profile = replace(network_bound(), application_id=application_id, scale=scale, executors=executors)
     values = {
         "id": f"profile-of-{application_id}",
         "at": "2026-01-01T00:00:00+00:00",
@@ -45,7 +45,7 @@ def report(context, store, runs, *, goal=None, job=None, **fields) -> dict[str, 
         task_id="bottleneck_report",
         observations=runs,
         job=spark_job(),
-        goal=SizingGoal(objective="cheapest", max_machines=6),
+        goal=SizingGoal(objective="cheapest", max_executors=6),
         store=str(store.root),
         **fields,
     )
@@ -53,9 +53,9 @@ def report(context, store, runs, *, goal=None, job=None, **fields) -> dict[str, 
 
 
 def test_it_goes_by_the_run_that_is_most_like_production(context, store, runs):
-    store.save(record("app-0", scale=0.05, machines=1))
-    store.save(record("app-6", scale=0.1, machines=4))
-    store.save(record("app-4", scale=0.1, machines=3))
+    store.save(record("app-0", scale=0.05, executors=1))
+    store.save(record("app-6", scale=0.1, executors=4))
+    store.save(record("app-4", scale=0.1, executors=3))
 
     told = BottleneckReport.from_dict(report(context, store, runs))
 
@@ -63,7 +63,7 @@ def test_it_goes_by_the_run_that_is_most_like_production(context, store, runs):
     assert told.application_id == "app-6"
     assert told.profile_ids == ("profile-of-app-6", "profile-of-app-4", "profile-of-app-0")
     assert told.headline == network_bound().headline
-    assert (told.scale, told.machines) == (0.1, 4)
+    assert (told.scale, told.executors) == (0.1, 4)
     assert told.origin is not None
     assert told.origin.task_id == "ernest.step"
 
@@ -76,12 +76,12 @@ def test_the_replay_stands_beside_the_model_for_each_size_that_production_may_ha
     model = train(observations, job="enrich", instance_type="local")
 
     told = BottleneckReport.from_dict(
-        report(context, store, runs, model=json.dumps(model.to_dict()), goal={"min_machines": 2})
+        report(context, store, runs, model=json.dumps(model.to_dict()), goal={"min_executors": 2})
     )
 
     assert told.model_id == model.id
     assert told.replay is not None
-    assert [size.machines for size in told.replay.sizes] == [2, 3, 4, 5, 6]
+    assert [size.executors for size in told.replay.sizes] == [2, 3, 4, 5, 6]
     for size in told.replay.sizes:
         assert size.replayed_seconds > model.startup_seconds
         low, high = size.nearly_certain_seconds
@@ -119,7 +119,7 @@ def test_without_runs_it_says_so_and_succeeds(context, store, given, capsys):
     "wrong",
     [
         {"model": "{"},
-        {"goal": {"max_machines": "many"}},
+        {"goal": {"max_executors": "many"}},
         {"runs": [{"schema": 99}]},
         {"goal": {"scale": "NaN"}},
     ],

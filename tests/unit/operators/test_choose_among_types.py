@@ -24,7 +24,7 @@ CORES = {"m5.large": 2, "c5.xlarge": 4}
 
 
 def cluster(
-    instance_type: str, *, machines: int = 4, kind: str = "ec2", price: bool = True
+    instance_type: str, *, executors: int = 4, kind: str = "ec2", price: bool = True
 ) -> dict[str, Any]:
     """Of the type, whose machines cost what they do."""
     cores = CORES[instance_type]
@@ -34,17 +34,17 @@ def cluster(
         "price_per_hour": PRICES[instance_type] if price else None,
     }
     fields = {"kind": kind, "instance_type": instance_type, "cores_per_machine": cores}
-    return examples.cluster(machines, each=each, **fields).to_dict()
+    return examples.cluster(executors, each=each, **fields).to_dict()
 
 
 def model(instance_type: str) -> dict[str, Any]:
     """The work that spreads goes as fast as the machine has cores."""
-    machines, scales = zip(*EXPERIMENTS, strict=True)
+    executors, scales = zip(*EXPERIMENTS, strict=True)
     seconds = [
         2.0 + 1200.0 * scale / count / CORES[instance_type] + 1.5 * count for count, scale in EXPERIMENTS
     ]
     fields = {"startup_seconds": 5.0, "instance_type": instance_type}
-    observations = examples.observe(machines=machines, scale=scales, seconds=seconds, **fields)
+    observations = examples.observe(executors=executors, scale=scales, seconds=seconds, **fields)
     handle = ClusterHandle.from_dict(cluster(instance_type))
     trained = train(
         observations,
@@ -64,7 +64,7 @@ def models() -> list[dict[str, Any]]:
 def choose_operator(models: list[Any], **changes: Any) -> ChooseConfigOperator:
     fields = {
         "price_per_hour": None,
-        "max_machines": 12,
+        "max_executors": 12,
         "deadline_seconds": 120,
         "cluster": [json.dumps(cluster(name)) for name in PRICES],
         "training_failure": dict.fromkeys(PRICES, ""),
@@ -84,7 +84,7 @@ def test_the_cheapest_of_all_types_is_chosen_with_what_its_machines_need(context
     kept = [one for one in decision["alternatives"] if one["probability"] >= 0.8]
     cheapest = min(kept, key=lambda one: one["cost"] / one["probability"])
     assert ti.pushed["instance_type"] == cheapest["instance_type"] == "c5.xlarge"
-    assert ti.pushed["machines"] == cheapest["machines"]
+    assert ti.pushed["executors"] == cheapest["executors"]
     assert ti.pushed["spark_conf"]["spark.executor.cores"] == "4"
     assert ti.pushed["spark_conf"]["spark.executor.memory"] == "12000m"
     assert ti.pushed["emr_instance_groups"][0]["InstanceType"] == "c5.xlarge"
@@ -141,12 +141,12 @@ def test_without_any_model_the_reasons_of_all_are_named(context):
 
 
 def test_a_cluster_that_cannot_grow_is_offered_as_it_is_beside_one_that_can(context, models):
-    handles = [cluster("m5.large", kind="existing", machines=3), cluster("c5.xlarge")]
+    handles = [cluster("m5.large", kind="existing", executors=3), cluster("c5.xlarge")]
     decision = choose_operator(models, cluster=handles).execute(context)
 
     sizes: dict[str, list[int]] = {}
     for one in decision["alternatives"]:
-        sizes.setdefault(one["instance_type"], []).append(one["machines"])
+        sizes.setdefault(one["instance_type"], []).append(one["executors"])
     assert sizes == {"m5.large": [1, 2, 3], "c5.xlarge": list(range(1, 13))}
 
 
@@ -163,19 +163,19 @@ def test_the_training_of_all_types_counts_whichever_is_chosen(context, ti, model
 def test_the_fallback_is_of_the_stated_type_with_its_cores_and_price(context, ti):
     handles = [json.dumps(cluster(name)) for name in PRICES]
     operator = choose_operator(
-        [None, None], cluster=handles, fallback_machines=6, fallback_instance_type="c5.xlarge"
+        [None, None], cluster=handles, fallback_executors=6, fallback_instance_type="c5.xlarge"
     )
     decision = operator.execute(context)
 
-    assert (ti.pushed["instance_type"], ti.pushed["machines"]) == ("c5.xlarge", 6)
+    assert (ti.pushed["instance_type"], ti.pushed["executors"]) == ("c5.xlarge", 6)
     assert ti.pushed["spark_conf"]["spark.cores.max"] == "24"
     assert decision["price_per_hour"] == pytest.approx(0.18)
 
 
 def test_a_fallback_knows_its_cores_even_where_no_cluster_came_up(context, ti):
-    fields = {"cluster": ["null", "null"], "fallback_machines": 6}
-    choose_operator([None, None], cores_per_machine={"m5.large": "2"}, **fields).execute(context)
-    assert (ti.pushed["instance_type"], ti.pushed["machines"]) == ("m5.large", 6), "the first, unless stated"
+    fields = {"cluster": ["null", "null"], "fallback_executors": 6}
+    choose_operator([None, None], executor_cores={"m5.large": "2"}, **fields).execute(context)
+    assert (ti.pushed["instance_type"], ti.pushed["executors"]) == ("m5.large", 6), "the first, unless stated"
     assert ti.pushed["spark_conf"]["spark.cores.max"] == "12"
 
 
@@ -185,16 +185,16 @@ CHAINED = {"cluster": None, "training_failure": None, "price_per_hour": 0.2, "de
 
 @pytest.mark.parametrize("stated", [None, 4])
 def test_without_a_cluster_production_gets_machines_as_the_model_was_trained_on(context, ti, models, stated):
-    choose_operator(models[1:], cores_per_machine=stated, **CHAINED).execute(context)
+    choose_operator(models[1:], executor_cores=stated, **CHAINED).execute(context)
 
-    conf, machines = ti.pushed["spark_conf"], ti.pushed["machines"]
-    assert conf["spark.cores.max"] == str(4 * machines)
+    conf, executors = ti.pushed["spark_conf"], ti.pushed["executors"]
+    assert conf["spark.cores.max"] == str(4 * executors)
     assert conf["spark.executor.memory"] == "12000m"
-    assert ti.pushed["yarn_conf"]["spark.executor.instances"] == str(machines)
+    assert ti.pushed["yarn_conf"]["spark.executor.instances"] == str(executors)
 
 
 def test_cores_that_were_stated_are_not_those_that_the_model_was_trained_on(context, ti, models):
-    choose_operator(models[1:], cores_per_machine={"c5.xlarge": 8}, **CHAINED).execute(context)
+    choose_operator(models[1:], executor_cores={"c5.xlarge": 8}, **CHAINED).execute(context)
 
     assert ti.pushed["spark_conf"]["spark.executor.cores"] == "8"
     assert "spark.executor.memory" not in ti.pushed["spark_conf"], "which is that of other machines"
@@ -204,18 +204,18 @@ def test_cores_that_were_stated_are_not_those_that_the_model_was_trained_on(cont
     "changes",
     [
         # The cores of the type were to be told by a task that failed.
-        {"cluster": ["null", "null"], "cores_per_machine": {"c5.xlarge": 4, "m5.large": "None"}},
+        {"cluster": ["null", "null"], "executor_cores": {"c5.xlarge": 4, "m5.large": "None"}},
         # The type is none of those that were trained.
-        {"fallback_instance_type": "r5.4xlarge", "cores_per_machine": CORES},
+        {"fallback_instance_type": "r5.4xlarge", "executor_cores": CORES},
         {"fallback_instance_type": "r5.4xlarge"},
         # Neither a cluster nor a model is there.
         {"cluster": None},
     ],
 )
 def test_production_is_never_sized_for_cores_that_nobody_told(context, ti, capsys, changes):
-    choose_operator([None, None], fallback_machines=6, **changes).execute(context)
+    choose_operator([None, None], fallback_executors=6, **changes).execute(context)
 
-    assert ti.pushed["machines"] == 6
+    assert ti.pushed["executors"] == 6
     assert ti.pushed["emr_instance_groups"][0]["InstanceCount"] == 6, "which needs no cores"
     for key in ("spark_conf", "yarn_conf", "glue"):
         assert key not in ti.pushed, "so that a task that reads it fails"
@@ -227,7 +227,7 @@ def test_a_fallback_is_bought_and_billed_as_the_machines_of_its_training(context
     handle = cluster("m5.large")
     handle["machines"] = [{**machine, "market": "spot"} for machine in handle["machines"]]
     handle["master"] = {**handle["machines"][0], "price_per_hour": 0.05}
-    fields = {"fallback_machines": 6, "billing": {"expected_runs": 30}}
+    fields = {"fallback_executors": 6, "billing": {"expected_runs": 30}}
     choose_operator([None, None], cluster=[handle, "null"], **fields).execute(context)
 
     billing = ti.pushed["record"]["decision"]["billing"]
@@ -242,9 +242,9 @@ def test_a_goal_out_of_reach_tells_which_types_could_have_kept_it(context, model
 
 
 def test_a_fallback_to_more_machines_than_its_cluster_can_have_is_refused(context):
-    handles = [cluster("m5.large", kind="existing", machines=3), cluster("c5.xlarge")]
-    with pytest.raises(AirflowFailException, match="fallback_machines=6 is outside the 1 to 3 machines"):
-        choose_operator([None, None], cluster=handles, fallback_machines=6).execute(context)
+    handles = [cluster("m5.large", kind="existing", executors=3), cluster("c5.xlarge")]
+    with pytest.raises(AirflowFailException, match="fallback_executors=6 is outside the 1 to 3 executors"):
+        choose_operator([None, None], cluster=handles, fallback_executors=6).execute(context)
 
 
 def test_a_mix_of_types_is_sized_by_executors_that_fit_all_of_them(context, ti, models, monkeypatch):
@@ -253,10 +253,10 @@ def test_a_mix_of_types_is_sized_by_executors_that_fit_all_of_them(context, ti, 
 
     def mixed_as_well(offers, **asked):
         parts = tuple(
-            Configuration(machines=count, instance_type=name)
+            Configuration(executors=count, instance_type=name)
             for count, name in zip((3, 2), PRICES, strict=True)
         )
-        mixed = {"machines": 5, "instance_type": "3 m5.large + 2 c5.xlarge", "composition": parts}
+        mixed = {"executors": 5, "instance_type": "3 m5.large + 2 c5.xlarge", "composition": parts}
         return (Alternative(seconds=1.0, cost=1e-6, feasible=True, probability=1.0, **mixed),)
 
     monkeypatch.setattr("airflow_provider_ernest.decision.deciding.mixed_alternatives", mixed_as_well)
@@ -266,5 +266,5 @@ def test_a_mix_of_types_is_sized_by_executors_that_fit_all_of_them(context, ti, 
     assert (conf["spark.executor.cores"], conf["spark.executor.instances"]) == ("2", "7")
     assert conf["spark.cores.max"] == "14"
     assert conf["spark.executor.memory"] == "6000m", "two of them share a c5.xlarge"
-    assert ti.pushed["machines"] == 5
+    assert ti.pushed["executors"] == 5
     assert len(ModelStore(store_root()).newest(DecisionRecord, "enrich", "3 m5.large + 2 c5.xlarge")) == 1

@@ -18,8 +18,8 @@ def test_cheapest_within_the_deadline_start_up_included(context, ti, model):
 
     in_time = [m for m in range(1, 9) if seconds(m, 1.0) + 5.0 <= 60]
     cheapest = min(in_time, key=lambda m: m * max(60.0, seconds(m, 1.0) + 5.0))
-    assert decision["config"]["machines"] == cheapest
-    assert ti.pushed["machines"] == cheapest
+    assert decision["config"]["executors"] == cheapest
+    assert ti.pushed["executors"] == ti.pushed["machines"] == cheapest
     assert ti.pushed["predicted_seconds"] == pytest.approx(seconds(cheapest, 1.0) + 5.0, rel=1e-3)
     billed_seconds = max(60, math.ceil(ti.pushed["predicted_seconds"]))
     assert ti.pushed["predicted_cost"] == pytest.approx(cheapest * 0.35 * billed_seconds / 3600)
@@ -29,15 +29,15 @@ def test_spark_conf_is_ready_for_a_stock_operator(context, ti, model):
     choose_operator(model, conf={"spark.cores.max": "99", "spark.driver.memory": "2g"}).execute(context)
 
     conf = ti.pushed["spark_conf"]
-    assert conf["spark.cores.max"] == str(ti.pushed["machines"]), "what sizes the run wins"
+    assert conf["spark.cores.max"] == str(ti.pushed["executors"]), "what sizes the run wins"
     assert conf["spark.driver.memory"] == "2g"
     assert all(isinstance(value, str) for value in conf.values())
 
 
 def test_of_the_jobs_own_properties_nothing_but_sizes_is_pushed_in_any_form(context, ti, model):
     own = {"spark.driver.host": "mine", "spark.sql.x": "mine", "spark.executor.memory": "{{ params.memory }}"}
-    machines = [{**one, "cores": 4, "memory_megabytes": 9000} for one in cluster(8)["machines"]]
-    handle = {**cluster(8), "machines": machines, "instance_type": "m5.xlarge", "cores_per_machine": 4}
+    executors = [{**one, "cores": 4, "memory_megabytes": 9000} for one in cluster(8)["machines"]]
+    handle = {**cluster(8), "machines": executors, "instance_type": "m5.xlarge", "cores_per_machine": 4}
     chosen = {**model, "instance_type": "m5.xlarge"}
     choose_operator(chosen, cluster=handle, conf=own).execute({**context, "params": {"memory": "3g"}})
 
@@ -59,24 +59,24 @@ def test_on_a_running_cluster_its_memory_and_event_logs_are_asked_for(context, t
 def test_a_cluster_that_can_grow_may_have_more_machines(context, ti, model, kind):
     decision = choose_operator(model, cluster=cluster(2, kind=kind), deadline_seconds=35).execute(context)
 
-    assert decision["config"]["machines"] > 2
+    assert decision["config"]["executors"] > 2
     assert "spark.eventLog.dir" not in ti.pushed.get("spark_conf", {}), "production may run on another worker"
 
 
 @pytest.mark.parametrize(
     ("changes", "named"),
     [
-        ({"allowed_machines": "[9, 12]"}, r"allowed_machines=.* leaves none from 1 to 8"),
+        ({"allowed_executors": "[9, 12]"}, r"allowed_executors=.* leaves none from 1 to 8"),
         (
-            {"fallback_machines": 3, "allowed_machines": [2, 4]},
-            "fallback_machines=3 is outside the 2, 4 mach",
+            {"fallback_executors": 3, "allowed_executors": [2, 4]},
+            "fallback_executors=3 is outside the 2, 4 mach",
         ),
         ({"billing": {"increment": 1}}, "billing='increment' is unknown"),
-        ({"cores_per_machine": "several"}, "cores_per_machine='several'"),
-        ({"cluster": cluster(4)}, "max_machines=8 is outside the 1 to 4 machines"),
+        ({"executor_cores": "several"}, "executor_cores='several'"),
+        ({"cluster": cluster(4)}, "max_executors=8 is outside the 1 to 4 machines"),
         ({"price_per_hour": None}, r"price_per_hour=None .* Give the dollars"),
-        ({"confidence": "sure", "fallback_machines": 2}, "confidence='sure'"),
-        ({"iterations": 20, "fallback_machines": 2}, "iterations=20"),
+        ({"confidence": "sure", "fallback_executors": 2}, "confidence='sure'"),
+        ({"iterations": 20, "fallback_executors": 2}, "iterations=20"),
     ],
 )
 def test_goals_that_cannot_be_are_named(context, ti, model, changes, named):
@@ -116,8 +116,8 @@ def test_production_on_the_cluster_of_the_sample_runs_has_their_properties(
 ):
     """Its Python and where to find the driver; another cluster knows neither."""
     there = {"python": "/opt/python", "driver_host": "10.0.0.9", "master_url": master, "web_url": None}
-    machines = [{**one, "memory_megabytes": 4000} for one in cluster(8, kind=kind)["machines"]]
-    handle = {**cluster(8, kind=kind), **there, "machines": machines}
+    executors = [{**one, "memory_megabytes": 4000} for one in cluster(8, kind=kind)["machines"]]
+    handle = {**cluster(8, kind=kind), **there, "machines": executors}
     choose_operator(model, cluster=handle, conf={"spark.driver.host": "mine"}).execute(context)
 
     made = {key: str(ti.pushed[key]) for key in ("yarn_conf", "kubernetes_conf", "spark_arguments")}
@@ -128,16 +128,16 @@ def test_production_on_the_cluster_of_the_sample_runs_has_their_properties(
 
 def test_only_cores_that_were_told_are_of_other_types_too(context, ti, model):
     """A machine of another type need not be like those of the cluster that is there."""
-    fields = {"cluster": cluster(8, kind="ec2"), "fallback_machines": 2, "deadline_seconds": 1}
+    fields = {"cluster": cluster(8, kind="ec2"), "fallback_executors": 2, "deadline_seconds": 1}
     other = {**fields, "fallback_instance_type": "r5.4xlarge"}
     choose_operator(model, **other).execute(context)
     assert "spark_conf" not in ti.pushed
 
-    choose_operator(model, **other, cores_per_machine=16).execute(context)
+    choose_operator(model, **other, executor_cores=16).execute(context)
     assert ti.pushed["spark_conf"]["spark.cores.max"] == "32"
 
 
-@pytest.mark.parametrize("changes", [{}, {"on_failure": "fail", "fallback_machines": 2}])
+@pytest.mark.parametrize("changes", [{}, {"on_failure": "fail", "fallback_executors": 2}])
 def test_a_deadline_out_of_reach_names_the_best_within_reach(context, model, changes):
     best = min(seconds(m, 1.0) + 5.0 for m in range(1, 9))
     with pytest.raises(AirflowFailException, match=f"InfeasibleGoalError: .*{best:.0f}"):
@@ -146,10 +146,10 @@ def test_a_deadline_out_of_reach_names_the_best_within_reach(context, model, cha
 
 @pytest.mark.parametrize("changes", [{}, {"on_failure": "most_probable"}])
 def test_without_a_model_only_a_stated_fallback_goes_on(context, ti, changes):
-    with pytest.raises(AirflowFailException, match=r"no model.*fallback_machines"):
+    with pytest.raises(AirflowFailException, match=r"no model.*fallback_executors"):
         choose_operator(None, **changes).execute(context)
-    choose_operator(None, fallback_machines=3, **changes).execute(context)
-    assert ti.pushed["machines"] == 3
+    choose_operator(None, fallback_executors=3, **changes).execute(context)
+    assert ti.pushed["executors"] == 3
 
 
 @pytest.mark.parametrize(
@@ -162,16 +162,16 @@ def test_the_stated_fallback_needs_no_price(context, ti, model, handle, price):
         cluster=handle,
         price_per_hour=None,
         deadline_seconds=0.001,
-        fallback_machines=2,
+        fallback_executors=2,
     )
     decision = operator.execute(context)
-    assert decision["config"]["machines"] == ti.pushed["machines"] == 2
+    assert decision["config"]["executors"] == ti.pushed["executors"] == 2
     assert decision["price_per_hour"] == (price and pytest.approx(price))
     assert decision["fallback_reason"]
 
 
 def test_a_fallback_without_a_model_is_kept_under_the_job_that_is_named(context, ti):
-    fields = {"job": "enrich", "fallback_machines": 3, "cluster": cluster(8), "iterations": 20}
+    fields = {"job": "enrich", "fallback_executors": 3, "cluster": cluster(8), "iterations": 20}
     choose_operator(None, **fields).execute(context)
 
     (record,) = recorded()
@@ -179,9 +179,9 @@ def test_a_fallback_without_a_model_is_kept_under_the_job_that_is_named(context,
 
 
 def test_a_fallback_that_belongs_to_no_job_is_handed_on_but_not_kept(context, ti, capsys):
-    choose_operator(None, fallback_machines=3).execute(context)
+    choose_operator(None, fallback_executors=3).execute(context)
 
-    assert ti.pushed["record"]["decision"]["config"]["machines"] == 3
+    assert ti.pushed["record"]["decision"]["config"]["executors"] == 3
     assert not store_root().exists()
     assert "not recorded: neither a model nor the parameter job" in capsys.readouterr().out
 
@@ -189,7 +189,7 @@ def test_a_fallback_that_belongs_to_no_job_is_handed_on_but_not_kept(context, ti
 def test_a_fallback_to_machines_of_another_type_is_kept_under_that_type(context, ti, model):
     """Such as of a cluster that was started after the model was trained elsewhere."""
     handle = {**cluster(8, kind="ec2"), "instance_type": "m5.xlarge"}
-    choose_operator(model, cluster=handle, deadline_seconds=1, fallback_machines=6).execute(context)
+    choose_operator(model, cluster=handle, deadline_seconds=1, fallback_executors=6).execute(context)
 
     (record,) = recorded(instance_type="m5.xlarge")
     assert record.instance_type == record.decision.config.instance_type == "m5.xlarge"
@@ -203,13 +203,15 @@ def test_a_model_that_cannot_be_read_counts_as_none(context, ti, model):
     with pytest.raises(AirflowFailException, match=r"no model to choose by: .*schema 99"):
         choose_operator(unreadable).execute(context)
 
-    decision = choose_operator(unreadable, fallback_machines=3).execute(context)
+    decision = choose_operator(unreadable, fallback_executors=3).execute(context)
     assert "schema 99" in decision["fallback_reason"]
 
 
 def test_the_reason_for_a_fallback_is_shown_everywhere(context, ti, capsys):
     why = "The leave-one-out error of the model is 41.0 % (median), above the threshold of 25 %."
-    decision = choose_operator(None, job="enrich", fallback_machines=3, training_failure=why).execute(context)
+    decision = choose_operator(None, job="enrich", fallback_executors=3, training_failure=why).execute(
+        context
+    )
 
     logged = capsys.readouterr().out
     assert "FALLBACK to 3 machines" in logged
@@ -222,27 +224,27 @@ def test_the_reason_for_a_fallback_is_shown_everywhere(context, ti, capsys):
 @pytest.mark.parametrize(
     ("changes", "is_warned"),
     [
-        ({"cores_per_machine": 2}, True),
-        ({"cores_per_machine": 2, "conf": {"spark.executor.memory": "4g"}}, False),
+        ({"executor_cores": 2}, True),
+        ({"executor_cores": 2, "conf": {"spark.executor.memory": "4g"}}, False),
         ({"cluster": cluster(8)}, False),
     ],
 )
 def test_executors_of_spark_s_own_small_size_are_warned_of(context, ti, capsys, changes, is_warned):
-    choose_operator(None, fallback_machines=3, **changes).execute(context)
+    choose_operator(None, fallback_executors=3, **changes).execute(context)
     assert ("spark.executor.memory is not set" in capsys.readouterr().out) == is_warned
     assert ("spark.executor.memory" in ti.pushed["spark_conf"]) != is_warned
 
 
-@pytest.mark.parametrize("fallback_machines", [None, 2])
+@pytest.mark.parametrize("fallback_executors", [None, 2])
 def test_a_goal_out_of_reach_can_be_met_as_probably_as_possible(
-    context, ti, model, capsys, fallback_machines
+    context, ti, model, capsys, fallback_executors
 ):
     decision = choose_operator(
-        model, deadline_seconds=20, on_failure="most_probable", fallback_machines=fallback_machines
+        model, deadline_seconds=20, on_failure="most_probable", fallback_executors=fallback_executors
     ).execute(context)
 
     best = max(decision["alternatives"], key=lambda one: one["probability"])
-    assert ti.pushed["machines"] == best["machines"]
+    assert ti.pushed["executors"] == best["executors"]
     assert decision["predicted_seconds"] == pytest.approx(best["seconds"])
     assert ti.pushed["fallback_reason"] == decision["fallback_reason"]
     assert "No allowed configuration ends within 20 s" in decision["fallback_reason"]
@@ -260,11 +262,11 @@ def test_a_goal_out_of_reach_leaves_what_there_was_to_choose_from(context, ti, m
     assert refusal.model_id == model["id"]
     assert ti.pushed["failure"].startswith(f"{refusal.reason} Extend the deadline")
     choose_operator(model, deadline_seconds=refusal.earliest_deadline.limit, confidence=0.9).execute(context)
-    assert ti.pushed["machines"] == refusal.earliest_deadline.machines
+    assert ti.pushed["executors"] == refusal.earliest_deadline.executors
 
 
 def test_a_stated_fallback_keeps_what_there_was_to_choose_from(context, ti, model):
-    choose_operator(model, deadline_seconds=5, fallback_machines=2).execute(context)
+    choose_operator(model, deadline_seconds=5, fallback_executors=2).execute(context)
     assert "refusal" not in ti.pushed
     decision = DecisionRecord.from_dict(ti.pushed["record"]).decision
     assert decision.alternatives
@@ -295,7 +297,7 @@ def test_the_log_the_xcom_and_the_command_line_say_the_same(
     file.write_text(json.dumps(model))
     with pytest.raises(AirflowFailException) as refused:
         choose_operator(model, **goal).execute(context)
-    assert command_line.main([command, str(file), "--machines", "1-8", *options]) == 1
+    assert command_line.main([command, str(file), "--executors", "1-8", *options]) == 1
 
     printed = " ".join(capsys.readouterr().err.split()).removeprefix(f"ernest {command}: ")
     logged, pushed = str(refused.value).partition(": ")[2], ti.pushed["failure"]

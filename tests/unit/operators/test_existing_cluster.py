@@ -80,5 +80,5 @@ def test_what_kubernetes_needs_is_named(context, monkeypatch):
 
 def test_undeclared_machines_are_named(context, monkeypatch):
     connection(monkeypatch, host="yarn")
-    with pytest.raises(AirflowFailException, match=r"machines=None leaves open"):
+    with pytest.raises(AirflowFailException, match=r"executors=None leaves open"):
         look_up(context, machines="None")

@@ -12,9 +12,9 @@ from airflow_provider_ernest.settings import DesignBounds, SizingGoal
 from tests import examples
 from tests.unit.operators.stated import rendered, sampled
 
-GOAL = SizingGoal(objective="cheapest", max_machines=8)
-LARGE = {"min_machines": 8, "max_machines": 64}
-SMALL_RUNS = {"max_machines": 4, "max_scale": 0.1, "min_scale": 0.02}
+GOAL = SizingGoal(objective="cheapest", max_executors=8)
+LARGE = {"min_executors": 8, "max_executors": 64}
+SMALL_RUNS = {"max_executors": 4, "max_scale": 0.1, "min_scale": 0.02}
 
 
 def design_operator(*, partitions=200, bounds=(), goal=None, model=None, path=__file__, **fields):
@@ -24,7 +24,7 @@ def design_operator(*, partitions=200, bounds=(), goal=None, model=None, path=__
         bounds=DesignBounds(**SMALL_RUNS),
         input=sampled(path),
         goal=GOAL,
-        **{"cores_per_machine": 1, **fields},
+        **{"executor_cores": 1, **fields},
     )
     return rendered(operator, bounds=dict(bounds), goal=goal, model=model, input={"partitions": partitions})
 
@@ -48,7 +48,7 @@ PAID = {"cost": "dollars", "cost_options": COST_OPTIONS}
 def test_the_budget_may_be_a_share_of_what_production_costs(context):
     """36,000 machine seconds at 0.36 $ an hour are 3.60 $."""
     share = design(context, bounds={**PAID, "budget_share": "0.3"})
-    doubled = design(context, bounds={**PAID, "budget_share": "0.3"}, goal={"max_machines": 4, "scale": 2})
+    doubled = design(context, bounds={**PAID, "budget_share": "0.3"}, goal={"max_executors": 4, "scale": 2})
 
     assert share.cost <= share.budget == pytest.approx(0.3 * 3.60)
     assert share.cost_unit == "dollars"
@@ -72,19 +72,19 @@ def test_partitions_are_counted_where_they_are_not_given(context, tmp_path):
 
 
 def test_machines_that_no_sample_is_large_enough_for_are_named(context, capsys):
-    design(context, bounds={"max_machines": 30})
+    design(context, bounds={"max_executors": 30})
     assert "No sample run can have more than 20 machines" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
     ("fields", "named"),
     [
-        ({"bounds": {"max_machines": "{{ x }}"}}, "max_machines=.* is still a template"),
+        ({"bounds": {"max_executors": "{{ x }}"}}, "max_executors=.* is still a template"),
         ({"bounds": {"budget": 0.01}}, "budget of 0.01 .* Raise the budget to"),
         ({"model": {"terms": ["scale*"]}}, "scale"),
         ({"bounds": {**PAID, "budget_share": 0.001}}, "budget of .* dollars is not enough"),
         ({"path": "/nowhere"}, r"MissingResourceError: .*nowhere.* does not exist"),
-        ({"available_machines": 3}, r"max_machines=4 is more than the cluster will have \(3\)"),
+        ({"available_executors": 3}, r"max_executors=4 is more than the cluster will have \(3\)"),
     ],
 )
 def test_bounds_that_cannot_work_fail_without_retry_and_say_which(context, fields, named):
@@ -92,16 +92,16 @@ def test_bounds_that_cannot_work_fail_without_retry_and_say_which(context, field
         design_operator(**fields).execute(context)
 
 
-def past_runs(machines, seconds=lambda count: 20 + 900 / count):
+def past_runs(executors, seconds=lambda count: 20 + 900 / count):
     """What a `ReadHistoryOperator` has read, as the template renders it."""
     runs = examples.observe(
-        machines=machines, scale=1.0, seconds=[seconds(count) for count in machines], from_history=True
+        executors=executors, scale=1.0, seconds=[seconds(count) for count in executors], from_history=True
     )
     return json.dumps({"observations": [run.to_dict() for run in runs], "notes": [], "left_out": {}})
 
 
 def test_past_runs_of_some_sizes_save_sample_runs(context):
-    goal = {"min_machines": 4, "max_machines": 16}
+    goal = {"min_executors": 4, "max_executors": 16}
     without, beside = design(context, goal=goal), design(context, goal=goal, history=past_runs([4, 8, 8, 8]))
 
     assert 0 < len(beside.experiments) < len(without.experiments)
@@ -110,7 +110,7 @@ def test_past_runs_of_some_sizes_save_sample_runs(context):
 
 
 def test_in_rounds_past_runs_leave_what_a_sample_run_is_worth_to_the_decision(context):
-    goal = {"min_machines": 4, "max_machines": 16}
+    goal = {"min_executors": 4, "max_executors": 16}
     fields = {"goal": goal, "history": past_runs([4, 8, 16, 16])}
     made = design(context, bounds={"rounds": "2"}, **fields)
 
@@ -134,7 +134,7 @@ def test_without_sample_runs_no_cluster_is_started_unless_production_has_it(cont
     tasks = {"sample_tasks": ["run", "report"], "run_cluster_tasks": ["create", "end"]}
     tasks |= {"training_tasks": ["run"], "cluster_tasks": ["create", "end"], "teardown": "end"}
     operator = design_operator(
-        goal={"min_machines": 4, "max_machines": 16},
+        goal={"min_executors": 4, "max_executors": 16},
         history=past_runs([4, 6, 8, 12, 16, 8]),
         type_tasks=tasks,
     )

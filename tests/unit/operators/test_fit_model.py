@@ -24,7 +24,7 @@ from tests.unit.history.past_jobs import daily
 from tests.unit.operators.stated import rendered, sampled, spark_job
 from tests.unit.operators.submissions import handle
 
-GOAL = SizingGoal(objective="cheapest", max_machines=8)
+GOAL = SizingGoal(objective="cheapest", max_executors=8)
 Fit = Callable[..., dict[str, Any]]
 
 
@@ -85,7 +85,7 @@ def test_a_local_application_that_is_gone_is_named(fit, tmp_path):
 
 
 def design_of(observations, *, terms=ERNEST, criterion="A") -> dict[str, Any]:
-    runs = (examples.experiment(one.index, machines=one.machines, scale=one.scale) for one in observations)
+    runs = (examples.experiment(one.index, executors=one.executors, scale=one.scale) for one in observations)
     return examples.design(*runs, terms=terms, criterion=criterion).to_dict()
 
 
@@ -95,7 +95,7 @@ def names(model: dict[str, Any]) -> tuple[str, ...]:
 
 @pytest.mark.parametrize("as_text", [False, True])
 def test_what_the_runs_came_from_is_kept_in_the_model(fit, ti, observations, as_text):
-    cluster = handle(machines=3, instance_type="m5.large")
+    cluster = handle(executors=3, instance_type="m5.large")
     design = design_of(observations)
 
     fit(design=design, cluster=json.dumps(cluster) if as_text else cluster)
@@ -141,7 +141,7 @@ def test_too_few_observations_fail_without_retry(fit, observations):
 @pytest.mark.parametrize("method", ["relative", "classic"])
 def test_other_methods_fit_the_terms_that_the_design_determines(fit, observations, method):
     """They are exact here, for the job's time is a sum of these terms."""
-    terms = ("1", "scale/machines", "machines")
+    terms = ("1", "scale/executors", "executors")
     fitted = fit(model={"method": method}, design=design_of(observations, terms=terms, criterion="I"))
 
     assert names(fitted) == terms
@@ -150,19 +150,19 @@ def test_other_methods_fit_the_terms_that_the_design_determines(fit, observation
 
 @pytest.mark.parametrize("method", ["averaging", "relative"])
 def test_terms_of_the_users_win(fit, observations, method):
-    terms = ("1", "scale/machines", "max(machines - 1, 0)")
+    terms = ("1", "scale/executors", "max(executors - 1, 0)")
     assert names(fit(model={"method": method, "terms": terms}, design=design_of(observations))) == terms
 
 
 def test_terms_are_added_only_above_the_threshold(fit, capsys):
-    few = {"method": "relative", "terms": ("1", "scale/machines"), "extension_terms": ["scale", "machines"]}
+    few = {"method": "relative", "terms": ("1", "scale/executors"), "extension_terms": ["scale", "executors"]}
     warn = {"on_inadequate": "warn"}
     extended = fit(model={**few, "extend_above_percent": "1"}, goal=warn)
     said = capsys.readouterr().out
     left = fit(model={**few, "extend_above_percent": 200}, goal=warn)
 
-    assert names(extended) == ("1", "scale/machines", "machines"), "what the job really does"
-    assert "Terms added to the model: machines" in said
+    assert names(extended) == ("1", "scale/executors", "executors"), "what the job really does"
+    assert "Terms added to the model: executors" in said
     assert names(left) == few["terms"]
 
 
@@ -171,11 +171,11 @@ def test_terms_are_added_only_above_the_threshold(fit, capsys):
 
 def store_jobs_that_do_not_spread(*, count: int = 8, hosts=()) -> None:
     """Models of jobs most of whose work does not spread, seen so well that there is no doubt of it."""
-    grid = [(machines, scale) for machines in (1, 2, 4, 8) for scale in (0.1, 0.3, 1.0)]
-    machines, scales = zip(*grid, strict=True)
+    grid = [(executors, scale) for executors in (1, 2, 4, 8) for scale in (0.1, 0.3, 1.0)]
+    executors, scales = zip(*grid, strict=True)
     for work in range(100, 100 * count + 1, 100):
-        seconds = [1.0 + work * scale * (2 + 1 / machines) for machines, scale in grid]
-        runs = examples.observe(machines=machines, scale=scales, seconds=seconds, hosts=hosts)
+        seconds = [1.0 + work * scale * (2 + 1 / executors) for executors, scale in grid]
+        runs = examples.observe(executors=executors, scale=scales, seconds=seconds, hosts=hosts)
         ModelStore(store_root()).save(train(runs, job=f"job of {work} s"))
 
 
@@ -220,7 +220,7 @@ def test_settings_that_cannot_be_are_refused_before_the_fit(fit, settings, named
     assert stored() is None
 
 
-STRICT = {"goal": {"max_error_percent": 1e-9}, "model": {"method": "relative", "terms": ("scale/machines",)}}
+STRICT = {"goal": {"max_error_percent": 1e-9}, "model": {"method": "relative", "terms": ("scale/executors",)}}
 
 
 def test_an_inadequate_model_is_stored_and_fails_or_warns(fit, ti, capsys):
@@ -254,7 +254,7 @@ def test_dependencies_may_be_templates_and_other_options_of_the_sample_runs_stay
     (tmp_path / "helper.py").write_text("x = 1")
     options = {
         "py_files": "{{ params.helper }}",
-        "env_vars": {"MACHINES": "{{ task.experiment['machines'] }}"},
+        "env_vars": {"MACHINES": "{{ task.experiment['executors'] }}"},
     }
     task = fit_operator(observations, str(tmp_path / "job.py"), submit_options=options)
     task.render_template_fields({**context, "params": {"helper": str(tmp_path / "helper.py")}})
@@ -269,11 +269,11 @@ def read_history(runs, **fields):
     )
 
 
-def past_runs(seconds=lambda machines: 2.0 + 120.0 / machines + 1.5 * machines):
+def past_runs(seconds=lambda executors: 2.0 + 120.0 / executors + 1.5 * executors):
     sizes = [2, 4, 4, 6, 8, 10]
-    times = [seconds(machines) for machines in sizes]
+    times = [seconds(executors) for executors in sizes]
     return examples.observe(
-        machines=sizes, scale=1.0, seconds=times, instance_type="by the logs", from_history=True
+        executors=sizes, scale=1.0, seconds=times, instance_type="by the logs", from_history=True
     )
 
 
@@ -288,20 +288,20 @@ def test_past_runs_count_beside_the_sample_runs(fit, observations):
 
 def test_past_runs_alone_make_a_model_that_cost_nothing(fit):
     design = examples.design(experiments=(), past_runs=6, reason="6 past runs tell enough.")
-    machine = {"kind": "ec2", "instance_type": "m5.large", "cores_per_machine": "2", "price_per_hour": "0.1"}
+    machine = {"kind": "ec2", "instance_type": "m5.large", "executor_cores": "2", "price_per_hour": "0.1"}
     model = Model.from_dict(
         fit([], history=read_history(past_runs()), design=design.to_dict(), machine=machine, goal={})
     )
 
     assert all(run.from_history for run in model.observations)
     assert training_dollars(model) == 0.0
-    assert (model.cluster.cores_per_machine, model.cluster.price_per_hour) == (2, 0.1)
+    assert (model.cluster.executor_cores, model.cluster.price_per_hour) == (2, 0.1)
     assert model.cluster.kind == "ec2"
 
 
 def test_past_runs_of_one_size_make_a_model_where_no_other_is_asked_for(fit):
     runs = examples.observe(
-        machines=[8] * 6,
+        executors=[8] * 6,
         scale=[0.8, 0.9, 0.9, 1.0, 1.0, 1.1],
         seconds=[50.0, 55.0, 56.0, 60.0, 61.0, 65.0],
         instance_type="by the logs",
@@ -310,8 +310,8 @@ def test_past_runs_of_one_size_make_a_model_where_no_other_is_asked_for(fit):
     design = examples.design(experiments=(), past_runs=6, reason="6 past runs tell enough.")
     model = Model.from_dict(fit([], history=read_history(runs), design=design.to_dict(), goal={}))
 
-    assert predict_seconds(model, machines=8, scale=1.2)[0] == pytest.approx(70.0, rel=0.1)
-    assert any("nothing is known of other machine counts" in each for each in model.warnings)
+    assert predict_seconds(model, executors=8, scale=1.2)[0] == pytest.approx(70.0, rel=0.1)
+    assert any("nothing is known of others" in each for each in model.warnings)
 
 
 def test_a_model_of_past_runs_says_what_a_survey_of_them_says(fit):
@@ -321,10 +321,10 @@ def test_a_model_of_past_runs_says_what_a_survey_of_them_says(fit):
     history = read_history(observations_of(runs).observations)
     model = Model.from_dict(fit([], history=history, design=design.to_dict(), goal={}))
 
-    asked = [size.machines for size in surveyed.sizes]
-    low, high = predict_interval(model, machines=asked, level=0.8)
+    asked = [size.executors for size in surveyed.sizes]
+    low, high = predict_interval(model, executors=asked, level=0.8)
     # A survey tells of times with their start-up, and what slows a run slows that, too.
-    clean = predict_seconds(model, machines=asked)
+    clean = predict_seconds(model, executors=asked)
     with_startup = 1 + runs[0].startup_seconds / clean
     assert [size.likely_seconds for size in surveyed.sizes] == [
         pytest.approx(bounds, rel=0.005)
@@ -339,7 +339,7 @@ def test_past_runs_do_not_stand_for_sample_runs_that_all_failed(fit, ti):
 
 
 def test_past_runs_that_contradict_the_sample_runs_are_left_out(fit, observations):
-    other = past_runs(lambda machines: 50.0 * machines**2)
+    other = past_runs(lambda executors: 50.0 * executors**2)
     model = Model.from_dict(fit(history=read_history(other), goal={"max_error_percent": "5"}))
 
     assert model.observations == tuple(observations)

@@ -161,7 +161,7 @@ def test_a_run_that_contradicts_others_is_a_warning_until_more_runs_tell(context
     assert ti.pushed["production_run"]["seconds"] == 5005.0
     told = capsys.readouterr().out
     assert "What the model learns from this run is not recorded: FitError: The runs contradict" in told
-    assert "4 machines, 150 % of the input, 1 h 23 min" in told
+    assert "size 4, 150 % of the input, 1 h 23 min" in told
 
     for _ in range(2):
         record(context, model, 60.0, decision=document)

@@ -75,13 +75,13 @@ def test_what_the_stock_operator_tells_is_kept():
 
 def test_a_sample_run_tells_what_it_read_and_how_it_went(tmp_path, submissions, context, sample_run):
     operator = sample_run()
-    submissions.writes_log("app-7", events("app-7", machines=2))
+    submissions.writes_log("app-7", events("app-7", executors=2))
 
     operator.execute(context)
 
     told = operator.get_openlineage_facets_on_complete(None)
     observed = told.run_facets["ernest_observation"]
-    assert (observed.machines, observed.seconds) == (2, pytest.approx(100.0))
+    assert (observed.executors, observed.seconds) == (2, pytest.approx(100.0))
     assert observed.applicationId == "app-7"
     assert [each.name for each in told.inputs] == [str(tmp_path / "input")]
 
@@ -140,13 +140,13 @@ def test_models_and_decisions_tell_how_sure_they_are_and_why_without_credentials
     assert (made["artifactSha256"], made["warnings"]) == ("ab" * 32, ["look out"])
 
     decision = Decision(
-        config=Configuration(machines=3, instance_type="m5.large"),
+        config=Configuration(executors=3, instance_type="m5.large"),
         goal="fastest",
         likely_seconds=(1.0, 2.0),
         fallback_reason="jdbc:x://db?password=1234 failed",
     )
     sent = facet(decision_record(decision=decision, reuse="The same code and data."), "ernest_decision")
-    assert (sent["machines"], sent["likelySeconds"]) == (3, [1.0, 2.0])
+    assert (sent["executors"], sent["likelySeconds"]) == (3, [1.0, 2.0])
     assert sent["reuse"] == "The same code and data."
     assert "1234" not in sent["fallbackReason"]
 

@@ -34,8 +34,8 @@ PAST = {2: (0.95,), 4: (1.05,), 6: (0.97,), 8: (1.04, 0.96), 12: (1.03,)}
 """Numbers of machines, and how each run on them differed from what such runs take."""
 
 
-def seconds(machines: int) -> float:
-    return 100.0 + 1200.0 / machines
+def seconds(executors: int) -> float:
+    return 100.0 + 1200.0 / executors
 
 
 class Nightly:
@@ -54,7 +54,7 @@ class Nightly:
                     cluster=EC2ClusterSpec(
                         machines=4, instance_type="m5.large", launch_template="workers", spot=True
                     ),
-                    goal=SizingGoal(deadline_seconds=400, allowed_machines=(2, 4, 6, 8, 12)),
+                    goal=SizingGoal(deadline_seconds=400, allowed_executors=(2, 4, 6, 8, 12)),
                     store=str(folder / "store"),
                     history=EventLogs("/logs"),
                 )
@@ -84,7 +84,7 @@ class Nightly:
         """Of past runs, where the design has found them to be enough."""
         runs = [(count, noise) for count, noises in PAST.items() for noise in noises]
         past = examples.observe(
-            machines=[count for count, _ in runs],
+            executors=[count for count, _ in runs],
             scale=1.0,
             seconds=[noise * seconds(count) for count, noise in runs],
             startup_seconds=10.0,
@@ -121,7 +121,7 @@ class Nightly:
             "model": model and model.to_dict(),
             "cluster": "null",
             "training_failure": {"m5.large": ""},
-            "cores_per_machine": {"m5.large": None},
+            "executor_cores": {"m5.large": None},
             **{
                 name: json.dumps(self.pushed.get(key, {}))
                 for name, key in (
@@ -187,7 +187,7 @@ def test_the_next_dag_run_reuses_it_without_a_cluster_at_the_same_prices(nightly
 
 
 def test_production_corrects_it_and_the_next_dag_run_decides_by_what_it_has_learned(nightly, first):
-    chosen = nightly.choose(first).config.machines
+    chosen = nightly.choose(first).config.executors
     for _ in range(4):
         nightly.produce(1.06)
     nightly.find()
@@ -196,7 +196,7 @@ def test_production_corrects_it_and_the_next_dag_run_decides_by_what_it_has_lear
     assert (learned.base_model_id, len(learned.learned_from)) == (first.id, 4)
     assert [run.from_history for run in learned.observations] == [True] * 6 + [False] * 4
     assert training_dollars(learned) == 0.0, "production is no training"
-    then, now = (float(predict_seconds(each, machines=chosen, scale=1.0)[0]) for each in (first, learned))
+    then, now = (float(predict_seconds(each, executors=chosen, scale=1.0)[0]) for each in (first, learned))
     assert now > 1.02 * then
     decision = nightly.choose(None)
     assert decision.model_id == learned.id

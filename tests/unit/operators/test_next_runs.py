@@ -12,12 +12,12 @@ from tests.unit.operators.stated import sampled, spark_job
 from tests.unit.operators.submissions import handle
 
 STARTUP = 5.0
-BOUNDS = DesignBounds(max_machines=4, rounds=3)
+BOUNDS = DesignBounds(max_executors=4, rounds=3)
 
 
-def seconds(machines: int, scale: float) -> float:
+def seconds(executors: int, scale: float) -> float:
     """A job of half a minute of fixed work and 40,000 machine-seconds that spread."""
-    return 30.0 + 40_000.0 * scale / machines
+    return 30.0 + 40_000.0 * scale / executors
 
 
 def edge(runs: int = 10_000) -> SizingGoal:
@@ -25,23 +25,23 @@ def edge(runs: int = 10_000) -> SizingGoal:
     return SizingGoal(
         deadline_seconds=1500.0,
         objective="best_value",
-        allowed_machines=(8, 16, 32, 64),
+        allowed_executors=(8, 16, 32, 64),
         price_per_hour=0.2,
         billing=Billing(expected_runs=runs),
     )
 
 
 CLEAR = SizingGoal(
-    deadline_seconds=1e6, objective="best_value", allowed_machines=(8, 16, 32, 64), price_per_hour=0.2
+    deadline_seconds=1e6, objective="best_value", allowed_executors=(8, 16, 32, 64), price_per_hour=0.2
 )
 
 
 def observed(run: Experiment, *, noise: float = 1.0) -> Observation:
     return Observation(
         index=run.index,
-        machines=run.machines,
+        executors=run.executors,
         scale=run.scale,
-        seconds=noise * seconds(run.machines, run.scale),
+        seconds=noise * seconds(run.executors, run.scale),
         startup_seconds=STARTUP,
     )
 
@@ -56,7 +56,7 @@ class Rounds:
             bounds=bounds,
             input=sampled(__file__, partitions=5000),
             goal=goal,
-            cores_per_machine=1,
+            executor_cores=1,
             billed_machines=4,
         )
         self.first = [Experiment.from_dict(each) for each in first.execute(context)]
@@ -77,7 +77,7 @@ class Rounds:
                 "bounds": self.bounds,
                 "job": spark_job(),
                 "goal": self.goal,
-                "cluster": json.dumps(handle(machines=4)),
+                "cluster": json.dumps(handle(executors=4)),
                 "billed_machines": 4,
                 **fields,
             }
@@ -106,8 +106,8 @@ def test_an_open_decision_gets_few_further_runs_that_are_numbered_on(context):
     assert 1 <= len(further) <= experiment_design.MOST_OF_A_ROUND
     assert rounds.design.experiments == (*rounds.first, *further)
     assert rounds.design.cost_unit == "dollars"
-    tried = {(run.machines, run.partitions) for run in rounds.first}
-    assert tried.isdisjoint((run.machines, run.partitions) for run in further)
+    tried = {(run.executors, run.partitions) for run in rounds.first}
+    assert tried.isdisjoint((run.executors, run.partitions) for run in further)
 
 
 def test_a_run_that_failed_is_not_tried_again(context):
@@ -116,21 +116,21 @@ def test_a_run_that_failed_is_not_tried_again(context):
     further = rounds.next(map(observed, others))
 
     assert further
-    assert all((run.machines, run.partitions) != (failed.machines, failed.partitions) for run in further)
+    assert all((run.executors, run.partitions) != (failed.executors, failed.partitions) for run in further)
     assert min(run.index for run in further) == 3, "the samples of runs are seeded by their numbers"
 
 
 def test_runs_that_failed_count_among_the_most(context):
-    rounds = Rounds(context, edge(), DesignBounds(max_machines=4, rounds=3, max_runs=3))
+    rounds = Rounds(context, edge(), DesignBounds(max_executors=4, rounds=3, max_runs=3))
 
     assert rounds.next(map(observed, rounds.first[1:])) == []
     assert rounds.design.reason == "Stop: 3 sample runs were made, and max_runs is 3."
 
 
 def test_the_price_is_the_clusters_where_the_user_says_none(context):
-    without = SizingGoal(budget_dollars=100.0, objective="fastest", allowed_machines=(8, 16))
+    without = SizingGoal(budget_dollars=100.0, objective="fastest", allowed_executors=(8, 16))
     rounds = Rounds(context, without)
-    cluster = handle(machines=4, each={"price_per_hour": 0.4})
+    cluster = handle(executors=4, each={"price_per_hour": 0.4})
 
     rounds.next(map(observed, rounds.first), cluster=json.dumps(cluster))
     assert rounds.design.reason.startswith("Stop: ")

@@ -26,10 +26,10 @@ from tests import examples
 from tests.unit.operators.submissions import events, handle, production
 
 
-def alternative(machines: int, seconds: float) -> Alternative:
+def alternative(executors: int, seconds: float) -> Alternative:
     likely, nearly_certain = (seconds - 5, seconds + 5), (seconds - 10, seconds + 10)
     return examples.alternative(
-        machines, seconds=seconds, likely_seconds=likely, nearly_certain_seconds=nearly_certain
+        executors, seconds=seconds, likely_seconds=likely, nearly_certain_seconds=nearly_certain
     )
 
 
@@ -67,13 +67,13 @@ def application(tmp_path: Path) -> str:
 
 
 def test_a_run_on_the_cluster_is_recorded_beside_its_prediction(submissions, context, ti, application):
-    submissions.writes_log("app-7", events("app-7", machines=4))
+    submissions.writes_log("app-7", events("app-7", executors=4))
 
     production(cluster=handle(), decision=decided(), application=application).execute(context)
 
     (run,) = recorded()
     assert ti.pushed["production_run"] == run.to_dict()
-    assert (run.machines, run.scale, run.application_id) == (4, 1.5, "app-7")
+    assert (run.executors, run.scale, run.application_id) == (4, 1.5, "app-7")
     assert run.run_seconds == pytest.approx(100.0)
     assert run.startup_seconds >= 7.0, "from submission on, not from the start of the application"
     assert run.seconds == pytest.approx(run.run_seconds + run.startup_seconds)
@@ -87,20 +87,20 @@ def test_a_run_on_the_cluster_is_recorded_beside_its_prediction(submissions, con
 
 
 def test_the_prediction_is_that_for_the_machines_that_really_worked(submissions, context):
-    submissions.writes_log("app-7", events("app-7", machines=3))
+    submissions.writes_log("app-7", events("app-7", executors=3))
     production(cluster=handle(), decision=decided()).execute(context)
     submissions.writes_no_log()
-    submissions.writes_log("app-8", events("app-8", machines=2))
+    submissions.writes_log("app-8", events("app-8", executors=2))
     production(cluster=handle(), decision=decided()).execute(context)
 
     three, two = recorded()
-    assert (three.machines, three.predicted_seconds) == (3, 140.0)
+    assert (three.executors, three.predicted_seconds) == (3, 140.0)
     assert (three.likely_seconds, three.nearly_certain_seconds) == ((135.0, 145.0), (130.0, 150.0))
-    assert (two.machines, two.predicted_seconds, two.is_unusual) == (2, None, False)
+    assert (two.executors, two.predicted_seconds, two.is_unusual) == (2, None, False)
 
 
 def test_the_cost_is_billed_as_in_the_decision(submissions, context):
-    submissions.writes_log("app-7", events("app-7", machines=4))
+    submissions.writes_log("app-7", events("app-7", executors=4))
     billing = Billing(
         price_per_hour=0.36,
         increment_seconds=3600,
@@ -118,11 +118,11 @@ def test_the_cost_is_billed_as_in_the_decision(submissions, context):
 
 
 def test_machines_that_replaced_lost_ones_do_not_count(submissions, context, capsys):
-    submissions.writes_log("app-7", events("app-7", machines=5, lost=1))
+    submissions.writes_log("app-7", events("app-7", executors=5, lost=1))
 
-    production(cluster=handle(machines=5), decision=decided()).execute(context)
+    production(cluster=handle(executors=5), decision=decided()).execute(context)
 
-    assert [run.machines for run in recorded()] == [4]
+    assert [run.executors for run in recorded()] == [4]
     assert "lost executor 0 on machine 10.0.0.0 (taken back)" in capsys.readouterr().out
 
 
@@ -132,7 +132,7 @@ def test_without_a_cluster_the_log_is_found_by_the_runs_own_properties(submissio
     folder = event_logs(context)
     (folder / "app-6.inprogress").touch()
     (folder / "app-5").touch()
-    submissions.writes_log("app-7", events("app-7", machines=4))
+    submissions.writes_log("app-7", events("app-7", executors=4))
 
     production(
         conn_id="lake", conf={"spark.eventLog.dir": f"file://{folder}"}, decision=json.dumps(decided())
@@ -148,11 +148,11 @@ def test_without_a_cluster_the_log_is_found_by_the_runs_own_properties(submissio
     [
         ({}, "No event log of this run is on this host"),
         (
-            {"app-7": events("app-7", machines=4), "app-8": events("app-8", machines=1)},
+            {"app-7": events("app-7", executors=4), "app-8": events("app-8", executors=1)},
             "No event log of this run is on this host",
         ),
-        ({"app-7": events("app-7", machines=4, end_seconds=None)}, "has no end"),
-        ({"app-7": events("app-7", machines=1, master="local[2]")}, "ran inside its driver"),
+        ({"app-7": events("app-7", executors=4, end_seconds=None)}, "has no end"),
+        ({"app-7": events("app-7", executors=1, master="local[2]")}, "ran inside its driver"),
         ({"app-7": [{"Event": "SparkListenerApplicationEnd"}]}, "cannot be used"),
         ({"app-7.zstd": []}, "no application starts in it"),
     ],
@@ -165,7 +165,7 @@ def test_a_log_that_does_not_tell_leaves_the_time_of_spark_submit(submissions, c
     production(cluster=handle(), decision=decided()).execute(context)
 
     (run,) = recorded()
-    assert (run.machines, run.predicted_seconds) == (4, 110.0)
+    assert (run.executors, run.predicted_seconds) == (4, 110.0)
     assert 0.0 < run.seconds < 100.0, "not what a log says"
     assert run.run_seconds is None
     assert said in capsys.readouterr().out
@@ -180,7 +180,7 @@ def test_without_a_decision_nothing_is_recorded(submissions, context, ti):
 
 
 def test_a_run_that_failed_is_no_observation(submissions, context, ti):
-    submissions.writes_log("app-7", events("app-7", machines=4))
+    submissions.writes_log("app-7", events("app-7", executors=4))
     submissions.fails_with(3)
     operator = production(cluster=handle(), decision=decided())
 
@@ -270,7 +270,7 @@ def record(context: Any, **changes: Any) -> ProductionRun | None:
 def write_log(path: Any, *, started: float = 1_000_000.0, version: Any = VERSION, **told: Any) -> str:
     """An event log of a run on 4 machines: 7 s until they are there, then 100 s."""
     lines = [version] if version else []
-    for event in events("app-7", **{"machines": 4, **told}):
+    for event in events("app-7", **{"executors": 4, **told}):
         if "Timestamp" in event:
             event["Timestamp"] += round(started * 1000)
         lines.append(event)
@@ -281,16 +281,16 @@ def write_log(path: Any, *, started: float = 1_000_000.0, version: Any = VERSION
 def test_airflows_own_time_of_the_task_counts_where_nothing_else_tells(context, ti, breadcrumbs):
     run = record(context)
 
-    assert (run.seconds, run.run_seconds, run.machines) == (130.0, None, 4)
+    assert (run.seconds, run.run_seconds, run.executors) == (130.0, None, 4)
     assert (run.predicted_seconds, run.is_unusual) == (110.0, True)
     assert (run.model_id, run.decision_id) == ("a-model", "a-decision")
     assert ti.pushed["production_run"] == run.to_dict()
 
 
 def test_what_is_stated_counts_more(context, breadcrumbs):
-    run = record(context, seconds="118.5", machines="3")
+    run = record(context, seconds="118.5", executors="3")
 
-    assert (run.seconds, run.machines, run.predicted_seconds) == (118.5, 3, 140.0)
+    assert (run.seconds, run.executors, run.predicted_seconds) == (118.5, 3, 140.0)
     assert run.cost == pytest.approx(3 * 0.36 * 118.5 / 3600)
 
 
@@ -396,7 +396,7 @@ def test_an_airflow_that_does_not_tell_asks_for_what_does(context, capsys):
         {"decision": "null"},
         {"seconds": "soon"},
         {"seconds": -3},
-        {"machines": 2.5},
+        {"executors": 2.5},
     ],
 )
 def test_whatever_hinders_the_record_fails_no_task(context, breadcrumbs, capsys, changes):
@@ -431,13 +431,13 @@ def found_earlier(ti: Any, **found: Any) -> dict[str, Any]:
 
 
 def test_code_and_conditions_are_those_found_at_the_beginning_of_the_run(context, ti, breadcrumbs, tmp_path):
-    then = RunConditions(spark="4.1.0", settings={"spark.a": "aa"}, cores_per_machine=2)
+    then = RunConditions(spark="4.1.0", settings={"spark.a": "aa"}, executor_cores=2)
     document = found_earlier(ti, artifact_sha256="ab" * 32, conditions={"m5.large": then.to_dict()})
 
     run = record(context, decision=document, event_log=write_log(tmp_path / "app-7"))
 
     assert run.artifact_sha256 == "ab" * 32
-    assert run.conditions == RunConditions(spark="4.2.0", settings={"spark.a": "aa"}, cores_per_machine=2)
+    assert run.conditions == RunConditions(spark="4.2.0", settings={"spark.a": "aa"}, executor_cores=2)
     assert set(ti.asked) == {"sizing.ernest.find_model"}
 
 

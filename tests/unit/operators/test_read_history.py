@@ -18,7 +18,7 @@ from tests.unit.history.test_observations import past_run
 from tests.unit.operators.stated import rendered, sampled, spark_job
 
 CONDITIONS = RunConditions(spark="3.5.1", input=InputFingerprint(total_bytes=1000, partitions=10))
-TYPES = [{"instance_type": "m5.large", "cores_per_machine": "2"}]
+TYPES = [{"instance_type": "m5.large", "executor_cores": "2"}]
 
 
 class Scanned(list):
@@ -74,20 +74,20 @@ def test_runs_of_the_job_become_observations(context, tmp_path, logged):
     runs += [
         recent(1, seconds=90.0),
         recent(2, job="another"),
-        recent(3, machines=8, failure="it was killed"),
+        recent(3, executors=8, failure="it was killed"),
     ]
     found = read(context, tmp_path)
 
     (run,) = observations(found)
-    assert (run.machines, run.scale, run.seconds, run.from_history) == (4, 1.0, 90.0, True)
+    assert (run.executors, run.scale, run.seconds, run.from_history) == (4, 1.0, 90.0, True)
     assert found["m5.large"]["left_out"] == {"it was killed": 1}
     assert asked["logs"] == ["/logs"]
     assert timedelta(days=89) < datetime.now(UTC) - asked["since"] < timedelta(days=91)
 
 
 def test_each_type_has_the_runs_of_its_machines(context, tmp_path, logged):
-    logged[0].extend([recent(1), recent(2, instance_type="c5.xlarge", cores_per_machine=4)])
-    types = [*TYPES, {"instance_type": "c5.xlarge", "cores_per_machine": 4}]
+    logged[0].extend([recent(1), recent(2, instance_type="c5.xlarge", executor_cores=4)])
+    types = [*TYPES, {"instance_type": "c5.xlarge", "executor_cores": 4}]
     found = read(context, tmp_path, types=types)
 
     assert [run.application_id for run in observations(found)] == ["app-1"]
@@ -139,7 +139,7 @@ def production(number, **fields):
             "job": "enrich",
             "instance_type": "m5.large",
             "at": datetime.now(UTC).isoformat(),
-            "machines": 6,
+            "executors": 6,
             "seconds": 120.0,
             "run_seconds": 100.0,
             "startup_seconds": 20.0,
@@ -159,7 +159,7 @@ def test_what_production_has_recorded_counts_without_logs(context, tmp_path):
     found = read(context, tmp_path, EventLogs())
 
     (run,) = observations(found)
-    assert (run.machines, run.scale, run.seconds, run.startup_seconds) == (6, 0.5, 100.0, 20.0)
+    assert (run.executors, run.scale, run.seconds, run.startup_seconds) == (6, 0.5, 100.0, 20.0)
     reasons = " ".join(found["m5.large"]["left_out"])
     assert "the application has changed" in reasons
     assert "how much of its time was start-up is not known" in reasons

@@ -84,7 +84,7 @@ def test_a_profile_that_cannot_be_kept_is_a_warning_without_the_password_of_an_a
 
 
 def probed(*gigabytes_per_second: float | None) -> ClusterHandle:
-    cluster = ClusterHandle.from_dict(handle(machines=len(gigabytes_per_second), cores_per_machine=4))
+    cluster = ClusterHandle.from_dict(handle(executors=len(gigabytes_per_second), cores_per_machine=4))
     return replace(
         cluster,
         machines=tuple(

@@ -53,7 +53,7 @@ def choose(stored, **changes):
         "reuse_reasons": json.dumps({"local": "It is reused."}),
         "cluster": ["null"],
         "price_per_hour": None,
-        "max_machines": 4,
+        "max_executors": 4,
         **changes,
     }
     return choose_operator(**arguments)
@@ -61,10 +61,10 @@ def choose(stored, **changes):
 
 def test_what_a_model_keeps_of_its_cluster():
     measured = Bandwidth(memory_gigabytes_per_second=10.0, network_gigabytes_per_second=1.2, score=1.0)
-    machines = (machine(0.2, instance_id="i-a", bandwidth=measured), machine(0.4))
-    kept = training_cluster(replace(HANDLE, machines=machines, instance_type="m5.large"))
+    executors = (machine(0.2, instance_id="i-a", bandwidth=measured), machine(0.4))
+    kept = training_cluster(replace(HANDLE, machines=executors, instance_type="m5.large"))
 
-    told = (kept.kind, kept.name, kept.instance_type, kept.cores_per_machine, kept.price_per_hour)
+    told = (kept.kind, kept.name, kept.instance_type, kept.executor_cores, kept.price_per_hour)
     assert told == ("ec2", "ernest-1", "m5.large", 2, pytest.approx(0.3))
     a, b, culled, master = kept.machines
     assert (a.instance_id, a.score, a.memory_gigabytes_per_second) == ("i-a", 1.0, 10.0)
@@ -95,7 +95,7 @@ def test_a_cluster_that_has_ended_limits_no_local_one_that_comes(stored, context
 
 @pytest.mark.parametrize("master", [0.1, None])
 def test_a_model_of_past_runs_is_billed_as_the_cluster_that_was_not_started(model, context, ti, master):
-    machine = {"price_per_hour": 0.04, "memory_megabytes_per_machine": 6000, "cores_per_machine": 2}
+    machine = {"price_per_hour": 0.04, "executor_memory_megabytes": 6000, "executor_cores": 2}
     machine |= {"kind": "ec2", "instance_type": "m5.large", "market": "spot", "master_price_per_hour": master}
     past = replace(Model.from_dict(model), instance_type="m5.large", cluster=planned_cluster(machine))
     decision = choose(
@@ -114,15 +114,15 @@ def test_a_model_of_past_runs_is_billed_as_the_cluster_that_was_not_started(mode
 
 def test_grown_input_is_another_scale(stored, context, ti):
     choose(stored).execute(context)
-    then = {each["machines"]: each["seconds"] for each in ti.pushed["record"]["decision"]["alternatives"]}
+    then = {each["executors"]: each["seconds"] for each in ti.pushed["record"]["decision"]["alternatives"]}
     assert ti.pushed["record"]["scale"] == 1.0
 
     choose(stored, input_growth={"local": 2.0}, deadline_seconds=600).execute(context)
-    now = {each["machines"]: each["seconds"] for each in ti.pushed["record"]["decision"]["alternatives"]}
+    now = {each["executors"]: each["seconds"] for each in ti.pushed["record"]["decision"]["alternatives"]}
     assert ti.pushed["record"]["scale"] == 2.0
     # 120 s of the work spread over the machines: there is twice as much of it.
-    for machines, seconds in then.items():
-        assert now[machines] - seconds == pytest.approx(120.0 / machines, rel=1e-6)
+    for executors, seconds in then.items():
+        assert now[executors] - seconds == pytest.approx(120.0 / executors, rel=1e-6)
 
 
 @pytest.mark.parametrize(("hours", "is_reused"), [(-24, False), (1, True)])

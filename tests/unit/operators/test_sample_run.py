@@ -43,7 +43,7 @@ from tests.unit.operators.submissions import events, handle
 
 def test_an_observation_names_the_task_instance_that_made_it(sample_run, submissions, context, ti):
     ti.map_index, ti.try_number = 2, 3
-    submissions.writes_log("app-7", events("app-7", machines=2))
+    submissions.writes_log("app-7", events("app-7", executors=2))
     operator = sample_run()
 
     observation = Observation.from_dict(operator.execute(context))
@@ -59,7 +59,7 @@ AS_TEXT = ['{"a": 1}', "1.10", "0x10", "{{ '007' }}"]
 
 
 def test_in_a_dag_that_renders_to_objects_what_spark_is_given_stays_text(sample_run, submissions, context):
-    submissions.writes_log("app-7", events("app-7", machines=2))
+    submissions.writes_log("app-7", events("app-7", executors=2))
     job = spark_job(
         sample_run().job["application"],
         args=AS_TEXT,
@@ -74,7 +74,7 @@ def test_in_a_dag_that_renders_to_objects_what_spark_is_given_stays_text(sample_
 def test_what_the_job_is_given_names_the_sample_and_is_rendered_when_it_is_known(
     sample_run, submissions, context
 ):
-    submissions.writes_log("app-7", events("app-7", machines=2))
+    submissions.writes_log("app-7", events("app-7", executors=2))
     job = spark_job(
         sample_run().job["application"],
         args=("{{ sample.machines }}", "{{ ti.dag_id }}"),
@@ -93,7 +93,7 @@ def test_what_the_job_is_given_names_the_sample_and_is_rendered_when_it_is_known
 def test_what_hinders_the_record_does_not_fail_the_run_that_was_paid_for(
     sample_run, submissions, context, capsys, hindered
 ):
-    submissions.writes_log("app-7", events("app-7", machines=2))
+    submissions.writes_log("app-7", events("app-7", executors=2))
     assert sample_run(**hindered).execute(context)
     assert "The observation is not recorded" in capsys.readouterr().out
 
@@ -106,7 +106,7 @@ def test_the_event_log_is_read_once_for_the_observation_and_the_profile(
 
     read, opened = run_facts.read_event_log, []
     monkeypatch.setattr(run_facts, "read_event_log", lambda log: opened.append(log) or read(log))
-    submissions.writes_log("app-7", explained("app-7", machines=2))
+    submissions.writes_log("app-7", explained("app-7", executors=2))
 
     sample_run().execute(context)
 
@@ -121,7 +121,7 @@ def test_the_event_log_is_read_once_for_the_observation_and_the_profile(
 
 
 def test_a_run_that_failed_names_its_application_and_its_reason(sample_run, submissions, context, ti):
-    submissions.writes_log("app-7.inprogress", events("app-7", machines=2, end_seconds=None))
+    submissions.writes_log("app-7.inprogress", events("app-7", executors=2, end_seconds=None))
     submissions.fails_with(1)
     operator = sample_run()
 
@@ -136,7 +136,7 @@ def test_a_run_that_failed_names_its_application_and_its_reason(sample_run, subm
     [
         ({"job": spark_job("/gone/job.py")}, r"application '/gone/job\.py'"),
         ({"input": {"path": "/gone/input"}}, "/gone/input"),
-        ({"cluster": handle(machines=1)}, r"machines=2 is more than cluster ernest-1 has \(1\)"),
+        ({"cluster": handle(executors=1)}, r"executors=2 is more than cluster ernest-1 has \(1\)"),
         ({"cluster": handle(kind="emr")}, r"path=.* is a local path, which the machines of EMR cannot read"),
         (
             {"cluster": handle(kind="emr"), "input": sampled("s3://data/in", sampling="first_rows")},
@@ -212,8 +212,8 @@ def request_for(tmp_path):
             "name": "ernest-sample-3",
             "application": "job.py",
             "application_args": ["a b"],
-            "machines": 2,
-            "cores_per_machine": 2,
+            "executors": 2,
+            "executor_cores": 2,
             "directory": tmp_path,
             "limits": RunLimits(wait_seconds=60.0),
             "conf": {"spark.sql.shuffle.partitions": "8"},
@@ -339,7 +339,7 @@ def on_emr(emr: Any) -> ClusterHandle:
 
 def test_a_run_on_emr_is_a_step_of_its_job_flow(request_for, emr):
     """That its three machines are noticed shows that it was asked, through its connection."""
-    submitted = submission(on_emr(emr), request=request_for(machines=4), log=LOG)
+    submitted = submission(on_emr(emr), request=request_for(executors=4), log=LOG)
 
     assert isinstance(submitted, StepRun)
     with pytest.raises(ClusterLostError, match=r"needs 4 machines; job flow j-\w+ has 3"):

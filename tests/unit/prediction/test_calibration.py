@@ -25,16 +25,16 @@ def normal(count, *, spread=1.0, seed=0):
 @pytest.fixture(scope="module")
 def model():
     runs = [
-        Observation(index=index, machines=machines, scale=scale, seconds=10.0 + 400.0 * scale / machines)
-        for index, (machines, scale) in enumerate(TRAINED_ON)
+        Observation(index=index, executors=executors, scale=scale, seconds=10.0 + 400.0 * scale / executors)
+        for index, (executors, scale) in enumerate(TRAINED_ON)
     ]
     return train(runs, job="pca")
 
 
-def with_errors(model, errors, *, machines=8):
+def with_errors(model, errors, *, executors=8):
     """The model as if it had learned from so many production runs, without what they took."""
     runs = tuple(
-        Observation(index=100 + number, machines=machines, scale=1.0, seconds=60.0)
+        Observation(index=100 + number, executors=executors, scale=1.0, seconds=60.0)
         for number in range(len(errors))
     )
     return replace(
@@ -45,8 +45,8 @@ def with_errors(model, errors, *, machines=8):
     )
 
 
-def width(of, *, machines=8, level=0.8):
-    low, high = predict_interval(of, machines=machines, level=level)
+def width(of, *, executors=8, level=0.8):
+    low, high = predict_interval(of, executors=executors, level=level)
     return float(np.log(high / low)[0])
 
 
@@ -81,12 +81,12 @@ def test_intervals_and_probabilities_become_wider_and_predictions_stay(model):
     right, factor = replace(wrong, standardised_errors=()), spread_factor(errors)
 
     assert factor > 1.3
-    for machines in (8, 32):
-        assert width(wrong, machines=machines) == pytest.approx(factor * width(right, machines=machines))
-        same = (predict_seconds(each, machines=machines)[0] for each in (right, wrong))
+    for executors in (8, 32):
+        assert width(wrong, executors=executors) == pytest.approx(factor * width(right, executors=executors))
+        same = (predict_seconds(each, executors=executors)[0] for each in (right, wrong))
         assert next(same) == next(same)
-    _, high = predict_interval(wrong, machines=8, level=0.8)
-    assert ModelForecast(wrong, machines=8).probability_within(high)[0] == pytest.approx(0.9, abs=0.01)
+    _, high = predict_interval(wrong, executors=8, level=0.8)
+    assert ModelForecast(wrong, executors=8).probability_within(high)[0] == pytest.approx(0.9, abs=0.01)
 
 
 def test_only_where_production_ran_intervals_become_narrower(model):
@@ -94,14 +94,14 @@ def test_only_where_production_ran_intervals_become_narrower(model):
     before = replace(known, standardised_errors=())
 
     assert width(known) < 0.8 * width(before)
-    assert width(known, machines=9) == pytest.approx(width(before, machines=9))
+    assert width(known, executors=9) == pytest.approx(width(before, executors=9))
 
 
 def test_a_run_at_a_bound_is_as_far_as_that_bound(model):
-    low, high = predict_interval(model, machines=8, level=0.8)
+    low, high = predict_interval(model, executors=8, level=0.8)
 
-    (middle,) = predict_seconds(model, machines=8)
-    errors = standardised_errors(model, machines=[8, 8, 8], seconds=[low[0], middle, high[0]])
+    (middle,) = predict_seconds(model, executors=8)
+    errors = standardised_errors(model, executors=[8, 8, 8], seconds=[low[0], middle, high[0]])
     assert errors.tolist() == pytest.approx([-LIKELY, 0.0, LIKELY])
 
 
@@ -109,7 +109,7 @@ def test_errors_are_told_of_intervals_as_they_were_without_calibration(model):
     wider = with_errors(model, normal(20, spread=2.0))
     as_before = replace(wider, standardised_errors=())
 
-    told, expected = (standardised_errors(each, machines=8, seconds=70.0) for each in (wider, as_before))
+    told, expected = (standardised_errors(each, executors=8, seconds=70.0) for each in (wider, as_before))
     assert told == pytest.approx(expected)
 
 

@@ -21,20 +21,20 @@ DESIGNS = {
     "of four": [(2, 0.05), (4, 0.1), (8, 0.1), (4, 0.02)],
 }  # fmt: skip
 JOBS = {
-    "with an overhead": lambda machines, scale: 7.0 + 1500.0 * scale / machines + machines,
-    "that spreads": lambda machines, scale: 1200.0 * scale / machines,
-    "that stops to gain": lambda machines, scale: 10.0 + 1200.0 * scale / np.minimum(machines, 4.0),
-    "that takes as long": lambda machines, scale: 30.0 + 0.0 * machines,
+    "with an overhead": lambda executors, scale: 7.0 + 1500.0 * scale / executors + executors,
+    "that spreads": lambda executors, scale: 1200.0 * scale / executors,
+    "that stops to gain": lambda executors, scale: 10.0 + 1200.0 * scale / np.minimum(executors, 4.0),
+    "that takes as long": lambda executors, scale: 30.0 + 0.0 * executors,
 }
-ASKED = {"machines": np.array([1.0, 4.0, 16.0, 64.0]), "scale": np.ones(4)}
+ASKED = {"executors": np.array([1.0, 4.0, 16.0, 64.0]), "scale": np.ones(4)}
 
 
-def figures(machines, scale, seconds, method):
+def figures(executors, scale, seconds, method):
     """What a user sees of the model that is trained by these runs."""
     model = train(
         [
-            Observation(index=index, machines=int(of), scale=read, seconds=taken, startup_seconds=0.0)
-            for index, (of, read, taken) in enumerate(zip(machines, scale, seconds, strict=True))
+            Observation(index=index, executors=int(of), scale=read, seconds=taken, startup_seconds=0.0)
+            for index, (of, read, taken) in enumerate(zip(executors, scale, seconds, strict=True))
         ],
         job="nightly",
         method=method,
@@ -57,23 +57,23 @@ def figures(machines, scale, seconds, method):
 @pytest.mark.parametrize("job", JOBS)
 @pytest.mark.parametrize("design", DESIGNS)
 def test_rounding_moves_no_figure(design, job, method, noise):
-    machines, scale = np.array(DESIGNS[design]).T
+    executors, scale = np.array(DESIGNS[design]).T
     generator = np.random.default_rng(0)
-    seconds = JOBS[job](machines, scale) * np.exp(noise * generator.standard_normal(len(machines)))
+    seconds = JOBS[job](executors, scale) * np.exp(noise * generator.standard_normal(len(executors)))
     rounded = seconds * (1.0 + 1e-12 * generator.choice([-1.0, 1.0], len(seconds)))
 
-    seen, elsewhere = (figures(machines, scale, each, method) for each in (seconds, rounded))
+    seen, elsewhere = (figures(executors, scale, each, method) for each in (seconds, rounded))
 
     np.testing.assert_allclose(elsewhere, seen, rtol=1e-6)
 
 
 def test_little_noise_moves_figures_by_little():
     """Nor does anything jump where times differ by more than rounding."""
-    machines, scale = np.array(DESIGNS["of many loads"]).T
-    seconds = JOBS["with an overhead"](machines, scale) * (1.0 + 0.03 * np.sin(np.arange(len(machines))))
+    executors, scale = np.array(DESIGNS["of many loads"]).T
+    seconds = JOBS["with an overhead"](executors, scale) * (1.0 + 0.03 * np.sin(np.arange(len(executors))))
 
-    seen = figures(machines, scale, seconds, "averaging")
+    seen = figures(executors, scale, seconds, "averaging")
 
     for step in range(1, 21):
         nearby = seconds * (1.0 + step * 1e-7 * np.cos(np.arange(len(seconds))))
-        np.testing.assert_allclose(figures(machines, scale, nearby, "averaging"), seen, rtol=step * 3e-4)
+        np.testing.assert_allclose(figures(executors, scale, nearby, "averaging"), seen, rtol=step * 3e-4)

@@ -27,14 +27,14 @@ AMPLE = ((1, 0.1), (2, 0.1), (1, 0.2), (2, 0.4), (4, 0.4), (1, 0.35), (3, 0.8), 
 SHORT = ((1, 0.6), (1, 0.8), (2, 1.0), (1, 1.0), (2, 1.2), (3, 1.8))
 
 
-def run(machines: int, scale: float, *, missed: float | None = None, **told: float) -> Observation:
+def run(executors: int, scale: float, *, missed: float | None = None, **told: float) -> Observation:
     """What finds no room (or what tasks missed) is made again in each pass, by all machines."""
-    wanted, room = WANTED * scale, ROOM * machines
+    wanted, room = WANTED * scale, ROOM * executors
     missing = max(0.0, 1.0 - room / wanted) if missed is None else missed
     reading = READS * scale * (READING + missing * MAKING)
     filling = scale * (MAKING + READING)
     metrics = examples.metrics(
-        slots=machines,
+        slots=executors,
         storage_memory_bytes=room,
         cache_wanted_bytes=round(wanted),
         cached_bytes=round(min(wanted, room)),
@@ -45,17 +45,17 @@ def run(machines: int, scale: float, *, missed: float | None = None, **told: flo
         cache_missed_share=missed,
         **told,
     )
-    seconds = 10.0 + (filling + reading) / machines
-    return Observation(index=0, machines=machines, scale=scale, seconds=seconds, metrics=metrics)
+    seconds = 10.0 + (filling + reading) / executors
+    return Observation(index=0, executors=executors, scale=scale, seconds=seconds, metrics=metrics)
 
 
-def counted(machines: int, scale: float, *, execution: int = 0) -> Observation:
+def counted(executors: int, scale: float, *, execution: int = 0) -> Observation:
     """The same where tasks tell what they missed: all that is not in whole partitions beside what else is."""
     wanted, partition = WANTED * scale, 100_000_000
-    each, room = wanted / machines, ROOM - execution - partition
+    each, room = wanted / executors, ROOM - execution - partition
     missed = 0.0 if each <= room else 1.0 - room // partition * partition / each
     return run(
-        machines,
+        executors,
         scale,
         missed=missed,
         peak_execution_memory_bytes=execution,
@@ -75,10 +75,10 @@ def test_what_is_made_again_is_foreseen_on_either_side(known, asked):
     model = train(runs(known), job="job")
 
     errors = []
-    for machines, scale in asked:
-        truth = run(machines, scale).seconds
-        (seconds,) = predict_seconds(model, machines=machines, scale=scale)
-        low, high = predict_interval(model, machines=machines, scale=scale, level=0.8)
+    for executors, scale in asked:
+        truth = run(executors, scale).seconds
+        (seconds,) = predict_seconds(model, executors=executors, scale=scale)
+        low, high = predict_interval(model, executors=executors, scale=scale, level=0.8)
         errors.append(abs(seconds / truth - 1))
         assert low[0] <= truth <= high[0]
     assert np.mean(errors) < 0.15
@@ -90,8 +90,8 @@ def test_what_tasks_missed_is_counted_and_foreseen_on_either_side(known, asked):
     model = train([counted(*size) for size in known], job="job")
 
     errors = [
-        predict_seconds(model, machines=machines, scale=scale)[0] / counted(machines, scale).seconds - 1
-        for machines, scale in asked
+        predict_seconds(model, executors=executors, scale=scale)[0] / counted(executors, scale).seconds - 1
+        for executors, scale in asked
     ]
     assert np.mean(np.abs(errors)) < 0.1
 
@@ -102,10 +102,10 @@ def test_data_that_nearly_fills_the_memory_is_partly_made_again():
     model = train([counted(*size, execution=200_000_000) for size in samples], job="job")
     tight = counted(2, 0.768, execution=200_000_000)
 
-    (seconds,) = predict_seconds(model, machines=2, scale=0.768)
+    (seconds,) = predict_seconds(model, executors=2, scale=0.768)
     assert seconds == pytest.approx(tight.seconds, rel=0.15)
-    assert ModelForecast(model, machines=2, scale=0.768).contributions()[0][UNCACHED] > 5.0
-    assert UNCACHED not in ModelForecast(model, machines=4, scale=0.768).contributions()[0]
+    assert ModelForecast(model, executors=2, scale=0.768).contributions()[0][UNCACHED] > 5.0
+    assert UNCACHED not in ModelForecast(model, executors=4, scale=0.768).contributions()[0]
 
 
 def test_a_slow_run_is_slow_in_what_it_makes_again_too():
@@ -114,8 +114,8 @@ def test_a_slow_run_is_slow_in_what_it_makes_again_too():
     runs = [dataclasses.replace(run(*size), seconds=run(*size).seconds * noise[size]) for size in AMPLE]
     model = train(runs, job="job")
 
-    def width(machines: int, scale: float) -> float:
-        low, high = predict_interval(model, machines=machines, scale=scale, level=0.8)
+    def width(executors: int, scale: float) -> float:
+        low, high = predict_interval(model, executors=executors, scale=scale, level=0.8)
         return float(high[0] / low[0])
 
     assert width(1, 1.0) >= width(1, 0.35)
@@ -126,7 +126,7 @@ def test_without_the_passes_figures_only_the_interval_says_it():
         dataclasses.replace(each, metrics=dataclasses.replace(each.metrics, cache_reads=None))
         for each in runs(AMPLE)
     ]
-    (seconds,) = predict_seconds(train(bare, job="job"), machines=1, scale=1.0)
+    (seconds,) = predict_seconds(train(bare, job="job"), executors=1, scale=1.0)
     assert seconds < 0.5 * run(1, 1.0).seconds
 
 
@@ -135,7 +135,7 @@ def test_what_falls_to_disk_costs_reading_it_back_and_not_making_it():
         dataclasses.replace(each, metrics=dataclasses.replace(each.metrics, cache_falls_to_disk=True))
         for each in runs(AMPLE)
     ]
-    asked = {"machines": 1, "scale": 1.0}
+    asked = {"executors": 1, "scale": 1.0}
     (dropped,) = predict_seconds(train(runs(AMPLE), job="job"), **asked)
     (kept,) = predict_seconds(train(on_disk, job="job"), **asked)
     (ample,) = predict_seconds(
@@ -147,7 +147,7 @@ def test_what_falls_to_disk_costs_reading_it_back_and_not_making_it():
 
 def test_contributions_and_probabilities_count_it_too():
     model = train(runs(AMPLE), job="job")
-    asked = {"machines": 1, "scale": 1.0}
+    asked = {"executors": 1, "scale": 1.0}
 
     (seconds,) = predict_seconds(model, **asked)
     assert sum(ModelForecast(model, **asked).contributions()[0].values()) == pytest.approx(seconds)

@@ -41,7 +41,7 @@ def profile_with(**changes):
 
 def test_the_phases_by_hand():
     # C = 0.1 s, B = 40 s, A = 360 s for the whole input.
-    of_run = phases(PROFILE, machines=8, iterations=5, scale=1.0)
+    of_run = phases(PROFILE, executors=8, iterations=5, scale=1.0)
 
     assert of_run.initialisation_seconds == 20.0
     assert of_run.preparation_seconds == 13.0
@@ -75,7 +75,7 @@ TRUE = JobProfile(
 )
 
 RUNS = {
-    "machines": [1, 2, 4, 8, 16, 4, 8, 2],
+    "executors": [1, 2, 4, 8, 16, 4, 8, 2],
     "scale": [0.1, 0.1, 0.2, 0.2, 0.4, 0.4, 0.1, 0.3],
     "iterations": [1, 2, 1, 5, 5, 3, 1, 4],
 }
@@ -90,9 +90,9 @@ def observed(seconds, **columns):
     ]
 
 
-def measured(*, machines, scale=1.0, iterations=None, profile=TRUE):
-    of_run = phases(profile, machines=machines, scale=scale, iterations=iterations or 1)
-    return run_profile(machines=machines, scale=scale, iterations=iterations, phases=of_run)
+def measured(*, executors, scale=1.0, iterations=None, profile=TRUE):
+    of_run = phases(profile, executors=executors, scale=scale, iterations=iterations or 1)
+    return run_profile(executors=executors, scale=scale, iterations=iterations, phases=of_run)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -110,9 +110,9 @@ def test_noisy_runs_give_the_coefficients_of_scikit_learn(seed):
 
 
 def test_one_run_with_measured_phases_is_enough():
-    profile = job_profile([measured(machines=4, scale=0.5, iterations=3)])
+    profile = job_profile([measured(executors=4, scale=0.5, iterations=3)])
 
-    asked = {"machines": [1, 16, 64], "scale": 1.0, "iterations": 10}
+    asked = {"executors": [1, 16, 64], "scale": 1.0, "iterations": 10}
     np.testing.assert_allclose(predict(profile, **asked), predict(TRUE, **asked), rtol=1e-12)
     assert profile.initialisation_seconds == 20.0
     assert profile.preparation_seconds == 13.0
@@ -123,28 +123,28 @@ def test_one_disturbed_run_among_seven_does_no_harm():
     slow = JobProfile.from_dict(
         {**TRUE.to_dict(), "initialisation_seconds": 500.0, "unit_task_seconds": [4000.0]}
     )
-    runs = [measured(machines=m, scale=0.4) for m in (1, 2, 4, 8, 8, 2)]
+    runs = [measured(executors=m, scale=0.4) for m in (1, 2, 4, 8, 8, 2)]
 
-    profile = job_profile([*runs, measured(machines=4, scale=0.4, profile=slow)])
+    profile = job_profile([*runs, measured(executors=4, scale=0.4, profile=slow)])
 
     np.testing.assert_allclose(profile.coefficients, TRUE.coefficients, rtol=1e-9)
 
 
 @pytest.mark.parametrize(
-    ("machines", "error", "problem", "remedy"),
+    ("executors", "error", "problem", "remedy"),
     [
         ([1, 2, 4], TooFewObservationsError, "3 observations cannot determine the 4", "job_profile"),
         (
             [1, 2, 4, 8, 16],
             FitError,
-            r'"iterations/machines", "scale/machines".*apart',
+            r'"iterations/executors", "scale/executors".*apart',
             r"scale \(1 different\)",
         ),
     ],
 )
-def test_runs_that_do_not_determine_the_closed_form(machines, error, problem, remedy):
+def test_runs_that_do_not_determine_the_closed_form(executors, error, problem, remedy):
     runs = observed(
-        [9.0, 5.0, 3.0, 2.0, 2.0][: len(machines)], machines=machines, scale=[0.1] * len(machines)
+        [9.0, 5.0, 3.0, 2.0, 2.0][: len(executors)], executors=executors, scale=[0.1] * len(executors)
     )
 
     with pytest.raises(error, match=f"{problem}.*{remedy}"):
@@ -164,15 +164,15 @@ def seconds(initialisation, preparation, sharing, computation, communication):
 def test_samples_of_several_sizes_agree_on_the_unit_tasks():
     """Twice the input is twice the tasks: 80 s on 2 machines at 10 %, 80 s on 4 at 20 %."""
     runs = [
-        run_profile(machines=2, scale=0.1, phases=seconds(5, 5, 0, 80, 10)),
-        run_profile(machines=4, scale=0.2, phases=seconds(5, 5, 0, 80, 10)),
+        run_profile(executors=2, scale=0.1, phases=seconds(5, 5, 0, 80, 10)),
+        run_profile(executors=4, scale=0.2, phases=seconds(5, 5, 0, 80, 10)),
     ]
 
     profile = job_profile(runs)
 
     assert profile.baseline_scale == 0.2
     assert profile.unit_task_seconds == pytest.approx((320.0,))
-    full = predicted_phases(profile, machines=8, scale=1.0)
+    full = predicted_phases(profile, executors=8, scale=1.0)
     assert full.computation_seconds == pytest.approx(160.0 * 10 / 8)
     assert full.communication_seconds == pytest.approx(20.0 * 10 / 8)
     assert full.initialisation_seconds == 5.0

@@ -21,25 +21,25 @@ TARGETS = [45, 64]
 def design():
     """Samples of 1 to 10 % of the data on 1 to 16 machines: eight runs."""
     return plan_design(
-        candidates=enumerate_candidates(max_machines=16, min_scale=0.01, max_scale=0.1, partitions=1000),
+        candidates=enumerate_candidates(max_executors=16, min_scale=0.01, max_scale=0.1, partitions=1000),
         criterion="A",
         terms=ERNEST,
     )
 
 
 def model_from(design, job, *, noise, generator, method="relative"):
-    machines = [run.machines for run in design.experiments]
+    executors = [run.executors for run in design.experiments]
     scale = [run.scale for run in design.experiments]
-    seconds = seconds_of(job, machines=machines, scale=scale)
-    seconds *= 1 + noise * generator.standard_normal(len(machines))
-    return train(observe(machines=machines, scale=scale, seconds=seconds), job=job, method=method)
+    seconds = seconds_of(job, executors=executors, scale=scale)
+    seconds *= 1 + noise * generator.standard_normal(len(executors))
+    return train(observe(executors=executors, scale=scale, seconds=seconds), job=job, method=method)
 
 
 def errors_percent(design, job, *, noise, generator, method="relative"):
     """Of the predictions for 45 and 64 machines on all of the data."""
     model = model_from(design, job, noise=noise, generator=generator, method=method)
-    predicted = predict_seconds(model, machines=TARGETS, scale=1.0)
-    return 100 * np.abs(predicted / seconds_of(job, machines=TARGETS, scale=1.0) - 1)
+    predicted = predict_seconds(model, executors=TARGETS, scale=1.0)
+    return 100 * np.abs(predicted / seconds_of(job, executors=TARGETS, scale=1.0) - 1)
 
 
 @pytest.mark.parametrize("method", ["relative", "classic"])

@@ -15,7 +15,7 @@ from airflow_provider_ernest.prediction.regression import (
 from airflow_provider_ernest.prediction.terms import ERNEST, basis
 
 RUNS = {
-    "machines": [1, 2, 4, 8, 16, 1, 4, 16],
+    "executors": [1, 2, 4, 8, 16, 1, 4, 16],
     "scale": [0.1, 0.1, 0.1, 0.1, 0.1, 0.02, 0.02, 0.05],
     "seconds": [61.0, 33.5, 20.2, 13.9, 12.2, 14.1, 7.9, 9.8],
 }
@@ -27,18 +27,18 @@ def runs_with(**changes):
 
 def noisy_runs(seed):
     generator = np.random.default_rng(seed)
-    machines = generator.integers(1, 33, size=14)
+    executors = generator.integers(1, 33, size=14)
     scale = generator.uniform(0.01, 0.5, size=14)
     true = generator.uniform(0, 50, size=4) * (generator.random(4) < 0.6) + np.array([1.0, 0, 0, 0])
-    seconds = basis(ERNEST, machines=machines, scale=scale) @ true * generator.lognormal(0, 0.1, size=14)
-    return {"machines": machines, "scale": scale, "seconds": seconds}
+    seconds = basis(ERNEST, executors=executors, scale=scale) @ true * generator.lognormal(0, 0.1, size=14)
+    return {"executors": executors, "scale": scale, "seconds": seconds}
 
 
 @pytest.mark.parametrize("weighting", ["relative", "absolute"])
 @pytest.mark.parametrize("seed", range(10))
 def test_the_coefficients_of_scikit_learn(weighting, seed):
     runs = noisy_runs(seed)
-    rows = basis(ERNEST, machines=runs["machines"], scale=runs["scale"])
+    rows = basis(ERNEST, executors=runs["executors"], scale=runs["scale"])
     weights = runs["seconds"] ** -2.0 if weighting == "relative" else None
     oracle = LinearRegression(positive=True, fit_intercept=False).fit(
         rows, runs["seconds"], sample_weight=weights
@@ -52,11 +52,11 @@ def test_the_coefficients_of_scikit_learn(weighting, seed):
 @pytest.mark.parametrize("weighting", ["relative", "absolute"])
 def test_the_interval_is_that_of_least_squares(weighting):
     """On the logarithm: Student's t with the standard error of the prediction and a single run's noise."""
-    terms = ("1", "scale/machines")
-    rows = basis(terms, machines=RUNS["machines"], scale=RUNS["scale"])
+    terms = ("1", "scale/executors")
+    rows = basis(terms, executors=RUNS["executors"], scale=RUNS["scale"])
     seconds = np.array(RUNS["seconds"])
     regression = ErnestRegression(terms=terms, weighting=weighting).fit(**RUNS)
-    (low,), (high,) = regression.interval(machines=4, scale=0.5, level=0.9)
+    (low,), (high,) = regression.interval(executors=4, scale=0.5, level=0.9)
 
     weights = 1.0 / seconds if weighting == "relative" else np.ones(8)
     weighted = rows * weights[:, None]
@@ -71,20 +71,22 @@ def test_the_interval_is_that_of_least_squares(weighting):
 
 
 def test_runs_that_the_terms_go_through_still_leave_some_noise():
-    seconds = basis(ERNEST, machines=RUNS["machines"], scale=RUNS["scale"]) @ np.array([5.0, 100.0, 1.0, 0.1])
+    seconds = basis(ERNEST, executors=RUNS["executors"], scale=RUNS["scale"]) @ np.array(
+        [5.0, 100.0, 1.0, 0.1]
+    )
 
     (low,), (high,) = (
-        ErnestRegression().fit(**runs_with(seconds=seconds)).interval(machines=4, scale=0.1, level=0.8)
+        ErnestRegression().fit(**runs_with(seconds=seconds)).interval(executors=4, scale=0.1, level=0.8)
     )
 
     assert 1.01 < high / low < 1.2
 
 
 def test_least_squares_by_which_one_machine_takes_no_time_are_refused_with_the_run():
-    regression = ErnestRegression(terms=("scale", "log(machines)"), weighting="absolute")
+    regression = ErnestRegression(terms=("scale", "log(executors)"), weighting="absolute")
 
-    with pytest.raises(FitError, match=r"one machine takes no time.* the run on 2 machines at scale 0\.1"):
-        regression.fit(machines=[2, 4, 8, 16], scale=[0.1, 0.2, 0.1, 0.2], seconds=[1.0, 13.0, 20.0, 28.0])
+    with pytest.raises(FitError, match=r"of size 1 takes no time.* the run of size 2 at scale 0\.1"):
+        regression.fit(executors=[2, 4, 8, 16], scale=[0.1, 0.2, 0.1, 0.2], seconds=[1.0, 13.0, 20.0, 28.0])
 
 
 # Where scipy's active set goes in circles.
@@ -127,21 +129,21 @@ def test_where_the_active_set_method_gives_up_another_finds_the_same(seed):
 # Runs that cannot tell terms apart are recognised, and the advice given makes them do so.
 
 
-def undetermined(machines, scale, terms=ERNEST):
-    return undetermined_terms(basis(terms, machines=machines, scale=scale), terms)
+def undetermined(executors, scale, terms=ERNEST):
+    return undetermined_terms(basis(terms, executors=executors, scale=scale), terms)
 
 
 @pytest.mark.parametrize("counts", [[1, 2], [3], [2, 40]])
 def test_following_the_advice_helps(counts):
-    machines, scale = (grid.ravel() for grid in np.meshgrid(np.array(counts, float), [0.01, 0.05, 0.1]))
-    with pytest.raises(FitError, match=r'"1", "log\(machines\)", "machines" apart.*at least 3'):
+    executors, scale = (grid.ravel() for grid in np.meshgrid(np.array(counts, float), [0.01, 0.05, 0.1]))
+    with pytest.raises(FitError, match=r'"1", "log\(executors\)", "executors" apart.*at least 3'):
         ErnestRegression().fit(
-            machines=[*machines, *machines], scale=[*scale, *scale * 0.5], seconds=[5.0] * 2 * len(scale)
+            executors=[*executors, *executors], scale=[*scale, *scale * 0.5], seconds=[5.0] * 2 * len(scale)
         )
-    assert undetermined(machines, scale) == ("1", "log(machines)", "machines")
+    assert undetermined(executors, scale) == ("1", "log(executors)", "executors")
 
     more = [count + 5 for count in range(3 - len(counts))]
-    assert undetermined([*machines, *more], [*scale, *([0.1] * len(more))]) == ()
+    assert undetermined([*executors, *more], [*scale, *([0.1] * len(more))]) == ()
 
 
 # Quantiles of mixtures against their exact distribution, and intervals that are widened.

@@ -43,14 +43,17 @@ SCALE = [0.1, 0.1, 0.1, 0.1, 0.1, 0.02, 0.02, 0.05]
 
 def observations(noise=0.05, **fields):
     generator = np.random.default_rng(7)
-    seconds = seconds_of("kmeans", machines=MACHINES, scale=SCALE)
+    seconds = seconds_of("kmeans", executors=MACHINES, scale=SCALE)
     return observe(
-        machines=MACHINES, scale=SCALE, seconds=seconds * (1 + noise * generator.standard_normal(8)), **fields
+        executors=MACHINES,
+        scale=SCALE,
+        seconds=seconds * (1 + noise * generator.standard_normal(8)),
+        **fields,
     )
 
 
 def columns_of(runs):
-    return {name: [getattr(run, name) for run in runs] for name in ("machines", "scale", "seconds")}
+    return {name: [getattr(run, name) for run in runs] for name in ("executors", "scale", "seconds")}
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -93,22 +96,22 @@ def test_given_terms_are_fitted_by_least_squares(method, weighting):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_the_terms_may_be_chosen(method):
-    terms = [*OPTEX, "scale^1.5/machines"]
+    terms = [*OPTEX, "scale^1.5/executors"]
 
     model = train(observations(), job="kmeans", method=method, terms=terms)
 
     assert [term.name for term in model.terms] == terms
     assert model.terms[-1].meaning == "a term of your own"
     assert Model.from_dict(model.to_dict()) == model
-    assert predict_seconds(model, machines=8, scale=0.1) == pytest.approx(
-        seconds_of("kmeans", machines=8, scale=0.1), rel=0.2
+    assert predict_seconds(model, executors=8, scale=0.1) == pytest.approx(
+        seconds_of("kmeans", executors=8, scale=0.1), rel=0.2
     )
 
 
 def driven_runs(**fields):
     """Runs of a cluster of which the driver has one machine."""
-    machines, scale = np.array([2, 3, 5, 9, 17, 2, 9]), np.array([0.1] * 5 + [0.02] * 2)
-    return observe(machines=machines, scale=scale, seconds=5.0 + 400.0 * scale / (machines - 1), **fields)
+    executors, scale = np.array([2, 3, 5, 9, 17, 2, 9]), np.array([0.1] * 5 + [0.02] * 2)
+    return observe(executors=executors, scale=scale, seconds=5.0 + 400.0 * scale / (executors - 1), **fields)
 
 
 def test_where_spark_named_its_executors_no_driver_is_among_them():
@@ -122,10 +125,10 @@ def test_where_spark_named_its_executors_no_driver_is_among_them():
 def test_short_runs_of_spark_scatter_by_a_part_of_a_second_besides():
     def width(*, seconds_of_target, **fields):
         """Of the interval of 80 %, of log(seconds). One machine was used, so that the driver takes none."""
-        machines, scale = np.array([1, 2, 4, 8, 1, 2, 4]), np.array([0.1] * 4 + [0.02] * 3)
-        seconds = seconds_of_target * (0.5 + 20.0 * scale / machines)
-        model = train(observe(machines=machines, scale=scale, seconds=seconds, **fields), job="job")
-        low, high = predict_interval(model, machines=4, scale=0.1, level=0.8)
+        executors, scale = np.array([1, 2, 4, 8, 1, 2, 4]), np.array([0.1] * 4 + [0.02] * 3)
+        seconds = seconds_of_target * (0.5 + 20.0 * scale / executors)
+        model = train(observe(executors=executors, scale=scale, seconds=seconds, **fields), job="job")
+        low, high = predict_interval(model, executors=4, scale=0.1, level=0.8)
         return float(np.log(high[0] / low[0]))
 
     assert width(seconds_of_target=10.0, hosts=("10.0.0.1",)) > 2 * LIKELY * NOISE_SECONDS / 10.0
@@ -192,13 +195,13 @@ def test_repetitions_are_left_out_together_and_do_not_predict_each_other():
 def test_machines_without_tasks_do_not_count_in_the_folds_either():
     """16 tasks on 4 slots a machine: beyond 4 machines nothing becomes faster, and that is known."""
     metrics = examples.metrics(dominant_stage_tasks=16)
-    machines, scale = [1, 2, 4, 8, 16, 8], [0.1, 0.1, 0.1, 0.1, 0.1, 0.05]
-    seconds = [5.0 + 300.0 * share / min(count, 4) for count, share in zip(machines, scale, strict=True)]
-    blind = observe(machines=machines, scale=scale, seconds=seconds)
-    seeing = [replace(run, metrics=replace(metrics, slots=4 * run.machines)) for run in blind]
+    executors, scale = [1, 2, 4, 8, 16, 8], [0.1, 0.1, 0.1, 0.1, 0.1, 0.05]
+    seconds = [5.0 + 300.0 * share / min(count, 4) for count, share in zip(executors, scale, strict=True)]
+    blind = observe(executors=executors, scale=scale, seconds=seconds)
+    seeing = [replace(run, metrics=replace(metrics, slots=4 * run.executors)) for run in blind]
 
     def errors(runs):
-        return leave_one_out(lambda: ErnestRegression(terms=("1", "scale/machines")), runs)
+        return leave_one_out(lambda: ErnestRegression(terms=("1", "scale/executors")), runs)
 
     assert errors(seeing).max_error_percent < 1e-6
     assert errors(blind).max_error_percent > 10
@@ -216,11 +219,11 @@ VARIED_MACHINES = [1, 1, 2, 2, 3, 4, 4, 6, 8, 8]
 VARIED_SCALE = [0.02, 0.1, 0.05, 0.2, 0.1, 0.05, 0.3, 0.2, 0.1, 0.3]
 PER_MACHINE = np.array(VARIED_SCALE) / VARIED_MACHINES
 SPREAD = 5.0 + 100.0 * PER_MACHINE
-OWN = "max(scale/machines - 0.04, 0)"
+OWN = "max(scale/executors - 0.04, 0)"
 
 
 def observed(seconds):
-    return observe(machines=VARIED_MACHINES, scale=VARIED_SCALE, seconds=seconds)
+    return observe(executors=VARIED_MACHINES, scale=VARIED_SCALE, seconds=seconds)
 
 
 @pytest.mark.parametrize(
@@ -228,16 +231,16 @@ def observed(seconds):
     [
         (SPREAD, {"method": "relative"}, ERNEST),
         (SPREAD, {"method": "classic"}, ERNEST),
-        (SPREAD + 3000.0 * np.array(VARIED_SCALE) ** 2 / VARIED_MACHINES, {}, (*ERNEST, "scale^2/machines")),
+        (SPREAD + 3000.0 * np.array(VARIED_SCALE) ** 2 / VARIED_MACHINES, {}, (*ERNEST, "scale^2/executors")),
         (
             SPREAD + 900.0 * np.maximum(PER_MACHINE - 0.04, 0.0),
-            {"extensions": ["sqrt(machines)", OWN]},
+            {"extensions": ["sqrt(executors)", OWN]},
             (*ERNEST, OWN),
         ),
         (
             10.0 + 200.0 * PER_MACHINE + 0.5 * np.array(VARIED_MACHINES),
-            {"terms": ("1",), "extensions": ("scale", "machines", "scale/machines"), "above_percent": 1.0},
-            ("1", "scale/machines", "machines"),
+            {"terms": ("1",), "extensions": ("scale", "executors", "scale/executors"), "above_percent": 1.0},
+            ("1", "scale/executors", "executors"),
         ),
     ],
 )
@@ -248,7 +251,7 @@ def test_terms_are_added_that_the_job_has_and_no_others(seconds, asked, found):
 def test_no_more_terms_are_added_than_the_runs_determine():
     few = observed(SPREAD + 3000.0 * np.array(VARIED_SCALE) ** 2 / VARIED_MACHINES)[:5]
 
-    assert len(extend_terms(few, terms=("1", "scale/machines"), above_percent=0.1)) <= 3
+    assert len(extend_terms(few, terms=("1", "scale/executors"), above_percent=0.1)) <= 3
 
 
 def test_averaging_is_told_to_name_the_terms():
@@ -262,11 +265,11 @@ DESIGNED_MACHINES = np.array([2, 4, 8, 16, 2, 16, 6])
 DESIGNED_SCALE = np.array([0.1, 0.1, 0.1, 0.1, 0.02, 0.05, 0.05])
 
 
-def runs_of(job="als", *, machines=DESIGNED_MACHINES, scale=DESIGNED_SCALE, noise=0.02, seed=1):
-    scale = np.broadcast_to(scale, np.shape(machines))
-    factors = np.exp(noise * np.random.default_rng(seed).standard_normal(len(machines)))
+def runs_of(job="als", *, executors=DESIGNED_MACHINES, scale=DESIGNED_SCALE, noise=0.02, seed=1):
+    scale = np.broadcast_to(scale, np.shape(executors))
+    factors = np.exp(noise * np.random.default_rng(seed).standard_normal(len(executors)))
     return observe(
-        machines=machines, scale=scale, seconds=seconds_of(job, machines=machines, scale=scale) * factors
+        executors=executors, scale=scale, seconds=seconds_of(job, executors=executors, scale=scale) * factors
     )
 
 
@@ -283,9 +286,13 @@ def test_good_runs_are_warned_of_by_nobody(method, seed):
 @pytest.mark.parametrize(
     ("of", "method", "words"),
     [
-        ({"machines": [2, 3, 4, 8, 12, 16], "scale": 0.1}, "averaging", "the same share of the input (10 %)"),
         (
-            {"job": "kmeans", "machines": [1, 4, 16, 1], "scale": [0.1, 0.1, 0.1, 0.02]},
+            {"executors": [2, 3, 4, 8, 12, 16], "scale": 0.1},
+            "averaging",
+            "the same share of the input (10 %)",
+        ),
+        (
+            {"job": "kmeans", "executors": [1, 4, 16, 1], "scale": [0.1, 0.1, 0.1, 0.02]},
             "relative",
             "as many observations as terms (4)",
         ),
@@ -300,7 +307,9 @@ def test_a_design_that_tells_little_is_named(of, method, words):
 @pytest.mark.parametrize("count", [3, 4])
 def test_few_configurations_even_if_run_often(count):
     positions = [0, 3, 4, 6][:count]
-    runs = runs_of(machines=DESIGNED_MACHINES[positions * 2], scale=DESIGNED_SCALE[positions * 2], noise=0.01)
+    runs = runs_of(
+        executors=DESIGNED_MACHINES[positions * 2], scale=DESIGNED_SCALE[positions * 2], noise=0.01
+    )
 
     (warning,) = warnings_of(runs)
     assert warning.startswith(f"{count} configurations were observed")
@@ -331,7 +340,7 @@ def test_a_disturbed_run_is_named(position):
 
     (warning,) = warnings_of([*runs[:position], bad, *runs[position + 1 :]])
     assert warning.startswith(
-        f"Run {position} ({bad.machines} machines, {input_share(bad.scale)} of the input, "
+        f"Run {position} ({bad.executors} machines, {input_share(bad.scale)} of the input, "
     )
     assert "does not fit the others" in warning
 
@@ -339,15 +348,15 @@ def test_a_disturbed_run_is_named(position):
 @pytest.mark.parametrize("seed", range(3))
 def test_runs_that_scatter_around_every_model(seed):
     generator = np.random.default_rng(seed)
-    machines = np.array([2, 3, 4, 5, 6, 8, 10, 12, 14, 16, 2, 4, 8, 16])
+    executors = np.array([2, 3, 4, 5, 6, 8, 10, 12, 14, 16, 2, 4, 8, 16])
     scale = np.array([0.1] * 10 + [0.03] * 4)
-    noisy = runs_of(machines=machines, scale=scale, noise=0.0)
+    noisy = runs_of(executors=executors, scale=scale, noise=0.0)
     noisy = [
         replace(run, seconds=run.seconds * float(np.exp(0.35 * generator.choice([-1, 1])))) for run in noisy
     ]
 
     assert any(warning.startswith("The runs scatter by about") for warning in warnings_of(noisy))
-    quiet = runs_of(machines=machines, scale=scale, noise=0.03, seed=seed)
+    quiet = runs_of(executors=executors, scale=scale, noise=0.03, seed=seed)
     assert warnings_of(quiet) == ()
 
 
@@ -364,5 +373,5 @@ def test_an_inadequate_model_is_refused_with_its_figures_and_a_remedy(method):
     assert percentage(median) in message
     assert percentage(model.validation.max_error_percent) in message
     worst = max(model.validation.folds, key=lambda fold: abs(fold.error_percent))
-    assert f"run {worst.index} ({worst.machines} machines" in message
+    assert f"run {worst.index} ({worst.executors} machines" in message
     assert "raise max_error_percent" in caught.value.remedy

@@ -42,7 +42,7 @@ def sampled(tmp_path: Path):
     ) -> Sample:
         arguments = {"method": "files", "header": False, "minimum_files": 1, "seed": "1", **how}
         return take_sample(
-            experiment(machines=2, scale=scale, partitions=pieces),
+            experiment(executors=2, scale=scale, partitions=pieces),
             str(path),
             staging=tmp_path / folder,
             **arguments,

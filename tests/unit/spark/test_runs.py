@@ -28,7 +28,7 @@ def test_a_waiting_run_ends_when_its_machines_are_lost(lost, tmp_path):
     ended = threading.Event()
     watch = RunWatch(
         directory=tmp_path,
-        machines=3,
+        executors=3,
         cores=6,
         web_url="http://m:8080",
         limits=RunLimits(wait_seconds=3600),

@@ -81,7 +81,7 @@ UNREADABLE = {
     "of a newer version": json.dumps({**model(1).to_dict(), "schema": 999}).encode(),
     "of another job": json.dumps(model(1, job="sort").to_dict()).encode(),
     "without a job": json.dumps({**model(1).to_dict(), "job": ""}).encode(),
-    "beyond all numbers": WHOLE.replace(b'"machines": 2', b'"machines": 1' + 400 * b"0"),
+    "beyond all numbers": WHOLE.replace(b'"executors": 2', b'"executors": 1' + 400 * b"0"),
     **{f"cut off at {length}": WHOLE[:length] for length in range(1, len(WHOLE) - 1, 400)},
 }
 
@@ -255,7 +255,7 @@ def test_a_decision_in_a_few_words():
     made = examples.decision(
         billing=Billing(price_per_hour=0.2, boot_seconds=15.0),
         predicted_cost=0.5,
-        cost_parts=BilledCost(machines=0.4, training=0.1),
+        cost_parts=BilledCost(executors=0.4, training=0.1),
         probability=0.9,
         fallback_reason="nothing is fast enough",
     )
@@ -263,6 +263,6 @@ def test_a_decision_in_a_few_words():
 
     entry = entry_of(decision)
     assert entry.key == (decision.id, "decision", "pca", "m5.large")
-    assert (entry.dag_id, entry.model_id, entry.machines) == ("nightly", decision.model_id, 8)
+    assert (entry.dag_id, entry.model_id, entry.executors) == ("nightly", decision.model_id, 8)
     assert (entry.predicted_seconds, entry.predicted_cost, entry.latest_seconds) == (50.0, 0.4, 45.0)
     assert (entry.probability, entry.warnings, entry.is_fallback) == (0.9, 1, True)

@@ -280,7 +280,7 @@ def logs(tmp_path: Path) -> Path:
 
 
 def run_with(log):
-    return Observation(index=0, machines=1, scale=0.1, seconds=1.0, event_log=str(log))
+    return Observation(index=0, executors=1, scale=0.1, seconds=1.0, event_log=str(log))
 
 
 def test_event_logs_go_with_the_last_document_that_names_them(logs, tmp_path):

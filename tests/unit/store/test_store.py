@@ -26,7 +26,7 @@ from tests.unit.store.store_samples import KINDS, LISTED, MADE, all_of, remove, 
 
 MACHINES, SCALE = [1, 2, 4, 8, 16, 1], [0.1, 0.1, 0.1, 0.1, 0.1, 0.02]
 OBSERVATIONS = observe(
-    machines=MACHINES, scale=SCALE, seconds=seconds_of("pca", machines=MACHINES, scale=SCALE)
+    executors=MACHINES, scale=SCALE, seconds=seconds_of("pca", executors=MACHINES, scale=SCALE)
 )
 
 
@@ -317,7 +317,7 @@ def test_all_documents_come_job_by_job(root, caplog):
 
 def test_what_no_store_keeps_is_refused(tmp_path):
     with pytest.raises(InvalidDocumentError, match="keeps no Configuration"):
-        ModelStore(tmp_path).save(Configuration(machines=1))
+        ModelStore(tmp_path).save(Configuration(executors=1))
 
 
 def test_what_another_process_wrote_since_the_listing_is_not_overwritten(tmp_path, remembered):

@@ -52,25 +52,25 @@ def origin(task: str, map_index: int = -1) -> Origin:
 
 
 def observation(index: int) -> Observation:
-    machines, scale, seconds = RUNS[index]
+    executors, scale, seconds = RUNS[index]
     return examples.observation(
         index,
-        machines=machines,
+        executors=executors,
         scale=scale,
         seconds=seconds,
         startup_seconds=5.0,
         instance_type=TYPE,
         application_id=f"app-20261120120{index}00-0000",
         event_log=f"file:/var/log/spark/app-20261120120{index}00-0000",
-        hosts=tuple(f"10.0.0.{host + 1}" for host in range(machines)),
+        hosts=tuple(f"10.0.0.{host + 1}" for host in range(executors)),
         origin=origin("sample_run", index),
     )
 
 
 def model(**fields: Any) -> Model:
     folds = tuple(
-        Fold(index=index, machines=machines, scale=scale, seconds=seconds, predicted_seconds=1.03 * seconds)
-        for index, (machines, scale, seconds) in enumerate(RUNS)
+        Fold(index=index, executors=executors, scale=scale, seconds=seconds, predicted_seconds=1.03 * seconds)
+        for index, (executors, scale, seconds) in enumerate(RUNS)
     )
     return examples.model(
         **{
@@ -110,7 +110,7 @@ INTERVALS = {"likely_seconds": (590.0, 670.0), "nearly_certain_seconds": (560.0,
 def decision(**fields: Any) -> Decision:
     return examples.decision(
         **{
-            "config": Configuration(machines=8, instance_type=TYPE),
+            "config": Configuration(executors=8, instance_type=TYPE),
             "goal": "best value within 15 min in 90 % of runs",
             "price_per_hour": PRICE,
             "predicted_seconds": 630.0,
@@ -148,7 +148,7 @@ def record(**fields: Any) -> DecisionRecord:
 def other_record(**changes: Any) -> DecisionRecord:
     """The decision for the other type, with changes of the decision itself."""
     chosen = {
-        "config": Configuration(machines=6, instance_type=OTHER_TYPE),
+        "config": Configuration(executors=6, instance_type=OTHER_TYPE),
         "model_id": OTHER_MODEL_ID,
         "price_per_hour": PRICE / 2,
     }
@@ -216,7 +216,7 @@ def _training_rows(prefix: str, begin: float, end: float) -> tuple[TaskRow, ...]
     samples = (
         row(f"{prefix}sample_run", "SampleRunOperator", begin + 6, end - 3, map_index=index, name=name)
         for index, name in enumerate(
-            f"{machines} machines, {100 * scale:.2f} %" for machines, scale, _ in RUNS
+            f"{executors} machines, {100 * scale:.2f} %" for executors, scale, _ in RUNS
         )
     )
     return (

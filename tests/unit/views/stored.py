@@ -39,7 +39,7 @@ def beside(by: Model, *, days: float, dag_id: str | None, task_id: str = "fit") 
 
 
 def entry(kind: str = "model", *, days: float = 1.0, job: str = "join", name: str = "", **fields: Any) -> Any:
-    known = {"instance_type": "m5.large", "dag_id": "sizing", "terms": ("1", "scale/machines"), **fields}
+    known = {"instance_type": "m5.large", "dag_id": "sizing", "terms": ("1", "scale/executors"), **fields}
     return CatalogueEntry(kind=kind, id=identity(days, name), job=job, at=ago(days), **known)
 
 
@@ -77,8 +77,8 @@ def decided(
 ) -> DecisionRecord:
     """A decision for 4 machines, with fields of its own and of its record."""
     chosen = {"price_per_hour": price, "predicted_seconds": 280.0, "predicted_cost": 0.2, **(decision or {})}
-    known = {"scale": 1.5, "deadline_seconds": 300.0, "min_machines": 2, "max_machines": 20, **fields}
-    config = Configuration(machines=4, instance_type=by.instance_type)
+    known = {"scale": 1.5, "deadline_seconds": 300.0, "min_executors": 2, "max_executors": 20, **fields}
+    config = Configuration(executors=4, instance_type=by.instance_type)
     return examples.decision_record(
         **beside(by, days=days, dag_id=dag_id, task_id="choose"),
         decision=examples.decision(config=config, **chosen),
@@ -92,7 +92,7 @@ def produced(
 ) -> ProductionRun:
     """A production run that was to take 280 s, nearly certainly 200 to 380 s."""
     known = {
-        "machines": 4,
+        "executors": 4,
         "scale": 1.5,
         "predicted_seconds": 280.0,
         "likely_seconds": (240.0, 320.0),

@@ -25,7 +25,7 @@ def trained() -> Model:
 
 
 def ask(store: ModelStore, of: Model, *, readable: Any = everything, **asked: Any) -> Prediction:
-    request = PredictionRequest(**{"price_per_hour": 0.5, "max_machines": 12, "scale": 1.0, **asked})
+    request = PredictionRequest(**{"price_per_hour": 0.5, "max_executors": 12, "scale": 1.0, **asked})
     return prediction(store, of, request, entries=store.catalogue.entries(), readable=readable)
 
 
@@ -40,7 +40,7 @@ def checks(shown: Prediction) -> dict[str, bool | None]:
 def keep_replay(store: ModelStore, by: Model, *, dag_id: str = "sizing", **seconds: float) -> None:
     """Beside a model, of sizes m4=..., each with the seconds that replay gives."""
     sizes = tuple(
-        TwoOpinions(machines=int(name[1:]), replayed_seconds=taken, model_seconds=1.0)
+        TwoOpinions(executors=int(name[1:]), replayed_seconds=taken, model_seconds=1.0)
         for name, taken in seconds.items()
     )
     told = beside(by, days=1.0, dag_id=dag_id, task_id="bottleneck_report")
@@ -62,7 +62,7 @@ class TestTiles:
             store.save(produced(trained, days=days, seconds=IN_TIME, decision_id=decision.id))
         told = tiles(ask(store, trained, deadline_seconds=300.0))
         assert told["kept"] == ("2 of 3", ("last run: kept",), "warning")
-        assert told["machines"][1] == ("of m5.large", "last run: 4")
+        assert told["executors"][1] == ("of m5.large", "last run: 4")
         assert told["cost"][1][0].endswith("a month, by 6 runs")
 
     def test_without_a_goal_there_is_no_chance_and_without_a_price_no_cost(
@@ -86,10 +86,10 @@ class TestRows:
         roles = [role for row in rows for role in row.roles]
         assert roles.count("Chosen") == roles.count("Cheapest that meets it") == roles.count("Fastest") == 1
         last = rows[-1]
-        assert (last.roles, last.machines, last.seconds, last.is_actual) == (("Last run",), 4, LATE, True)
+        assert (last.roles, last.executors, last.seconds, last.is_actual) == (("Last run",), 4, LATE, True)
 
     def test_no_configuration_stands_there_twice(self, store: ModelStore, trained: Model):
-        rows = ask(store, trained, deadline_seconds=3000.0, max_machines=1).answer.rows
+        rows = ask(store, trained, deadline_seconds=3000.0, max_executors=1).answer.rows
         assert [row.roles for row in rows] == [("Cheapest that meets it", "Chosen", "Fastest")]
 
 
@@ -103,14 +103,14 @@ class TestCaution:
         assert (caution.about, caution.tone) == ("question", "bad")
         assert "Possible: a deadline of " in caution.words
         assert shown.answer.headline.startswith("Out of reach: the deadline of 30 s. Nearest: ")
-        assert tiles(shown)["machines"][2] == tiles(shown)["chance"][2] == "bad"
+        assert tiles(shown)["executors"][2] == tiles(shown)["chance"][2] == "bad"
 
     @pytest.mark.parametrize("scale", [1.0, 1.02, 0.98])
     def test_a_replay_that_breaks_the_deadline_leads_also_a_step_of_the_scale_away(
         self, store: ModelStore, trained: Model, scale: float
     ):
         chosen = ask(store, trained, deadline_seconds=300.0, scale=scale).decision
-        keep_replay(store, trained, **{f"m{chosen.machines}": 340.0})
+        keep_replay(store, trained, **{f"m{chosen.executors}": 340.0})
         store.save(marked(trained, days=1))
         shown = ask(store, trained, deadline_seconds=300.0, scale=scale)
         assert shown.answer.caution.about == "replay"
@@ -122,7 +122,7 @@ class TestCaution:
         [
             ((0,), 1.0, {}, True),
             ((-1, 1), 2.0, {}, False),
-            ((-1, 1), 2.0, {"max_machines": 1}, None),
+            ((-1, 1), 2.0, {"max_executors": 1}, None),
             ((-1, 0, 1), 1.0, {"scale": 0.5}, None),
         ],
         ids=["it agrees", "interpolated", "beyond what was replayed", "far less input"],
@@ -131,7 +131,7 @@ class TestCaution:
         self, store: ModelStore, trained: Model, beside: Any, share: float, asked: Any, passed: bool | None
     ):
         chosen = ask(store, trained, deadline_seconds=300.0).decision
-        seconds = {f"m{chosen.machines + each}": share * chosen.predicted_seconds for each in beside}
+        seconds = {f"m{chosen.executors + each}": share * chosen.predicted_seconds for each in beside}
         keep_replay(store, trained, **seconds)
         shown = ask(store, trained, deadline_seconds=300.0, **asked)
         assert checks(shown)["replay"] is passed
@@ -150,7 +150,7 @@ class TestCaution:
         assert checks(drifting)["drift"] is False
 
     def test_a_size_beyond_what_was_tried_says_so(self, store: ModelStore, trained: Model):
-        shown = ask(store, trained, deadline_seconds=300.0, min_machines=30, max_machines=32)
+        shown = ask(store, trained, deadline_seconds=300.0, min_executors=30, max_executors=32)
         assert shown.answer.caution.about == "size"
         assert checks(shown)["size"] is False
 

@@ -28,8 +28,8 @@ from tests.unit.views.stored import beside, everything, identity, model, not_sec
 HOST = "10.0.0.14"
 NOTHING = {"sample": None, "reported_by": None, "production": None}
 SIZES = (
-    TwoOpinions(machines=4, replayed_seconds=50.0, model_seconds=48.0, nearly_certain_seconds=(40.0, 60.0)),
-    TwoOpinions(machines=8, replayed_seconds=70.0, model_seconds=30.0, nearly_certain_seconds=(20.0, 40.0)),
+    TwoOpinions(executors=4, replayed_seconds=50.0, model_seconds=48.0, nearly_certain_seconds=(40.0, 60.0)),
+    TwoOpinions(executors=8, replayed_seconds=70.0, model_seconds=30.0, nearly_certain_seconds=(20.0, 40.0)),
 )
 OPINION = ReplayOpinion(scale=1.0, sizes=SIZES, error_percent=6.0)
 

@@ -61,21 +61,21 @@ def test_what_may_not_be_read_is_as_if_it_were_not_there():
 
 
 def decided(days: float, job: str = "join", **fields: Any) -> Any:
-    known = {"machines": 8, "predicted_seconds": 280.0, "predicted_cost": 0.5, "latest_seconds": 300.0}
+    known = {"executors": 8, "predicted_seconds": 280.0, "predicted_cost": 0.5, "latest_seconds": 300.0}
     return entry("decision", days=days, job=job, **{**known, "confidence": 0.8, **fields})
 
 
 def ran(by: Any, seconds: float, **fields: Any) -> Any:
     """A run an hour after a decision, as predicted by it."""
     days = (NOW - datetime.fromisoformat(by.at)).total_seconds() / 86400 - 1 / 24
-    known = {"machines": by.machines, "predicted_seconds": by.predicted_seconds, "decision_id": by.id}
+    known = {"executors": by.executors, "predicted_seconds": by.predicted_seconds, "decision_id": by.id}
     return entry("production", days=days, job=by.job, seconds=seconds, **{**known, **fields})
 
 
 def test_a_row_says_what_the_job_runs_on_takes_and_costs():
-    old, new = decided(3, machines=4), decided(1, machines=6, predicted_seconds=250.0)
+    old, new = decided(3, executors=4), decided(1, executors=6, predicted_seconds=250.0)
     (row,) = listed(entry(days=9), new, ran(new, 290.0, cost=0.7), old, ran(old, 310.0, cost=9.0))["rows"]
-    assert (row["machines"], row["is_fallback"]) == (6, False)
+    assert (row["executors"], row["is_fallback"]) == (6, False)
     assert (row["seconds"], row["predicted_seconds"]) == (290.0, 250.0)
     assert (row["cost"], row["is_cost_predicted"]) == (0.7, False)
     assert row["run_age_seconds"] == pytest.approx(23 * 3600)
@@ -86,13 +86,13 @@ def test_a_size_of_a_type_without_a_model_is_told_by_the_model_that_predicted_it
     model = entry(days=9)
     choice = decided(1, instance_type="c5.large", model_id=model.id)
     (row,) = listed(model, choice, ran(choice, 290.0, instance_type="c5.large", model_id=model.id))["rows"]
-    assert (row["instance_type"], row["machines"], row["machines_type"]) == ("m5.large", 8, "c5.large")
+    assert (row["instance_type"], row["executors"], row["executors_type"]) == ("m5.large", 8, "c5.large")
     assert (row["seconds"], row["deadlines"]["kept"], row["production_runs"]) == (290.0, 1, 1)
 
 
 def test_a_job_without_a_price_or_a_decision_has_no_dollars():
-    (row,) = listed(entry(days=9), entry("production", seconds=9.0, machines=3))["rows"]
-    assert (row["machines"], row["cost"], row["is_cost_predicted"]) == (3, None, False)
+    (row,) = listed(entry(days=9), entry("production", seconds=9.0, executors=3))["rows"]
+    assert (row["executors"], row["cost"], row["is_cost_predicted"]) == (3, None, False)
     assert row["deadlines"] == {"kept": 0, "judged": 0, "asked": None, "is_short": False}
 
 
@@ -181,7 +181,7 @@ def test_of_decisions_that_may_not_be_read_no_row_tells_anything():
     (row,) = listed(entry(days=9), secret, ran(secret, 400.0), readable=not_secret)["rows"]
     assert row["deadlines"]["judged"] == 0
     (row,) = listed(entry(days=9), secret, readable=not_secret)["rows"]
-    assert (row["machines"], row["predicted_seconds"], row["cost"]) == (None, None, None)
+    assert (row["executors"], row["predicted_seconds"], row["cost"]) == (None, None, None)
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,7 @@ def save(store: ModelStore, *documents: Record) -> None:
 
 
 def paid_for(run: Observation) -> Any:
-    return pytest.approx(0.4 * run.machines * (run.seconds + 5.0) / 3600)
+    return pytest.approx(0.4 * run.executors * (run.seconds + 5.0) / 3600)
 
 
 class TestTraining:
@@ -95,12 +95,16 @@ class TestTraining:
         assert {each["cost"] for each in shown["observations"]} == {None}
         assert (shown["production_runs"], shown["decisions"], shown["other_types"]) == ([], [], [])
         asked = defaults(store, bare)
-        assert (asked["deadline_seconds"], asked["price_per_hour"], asked["max_machines"]) == (None, None, 24)
+        assert (asked["deadline_seconds"], asked["price_per_hour"], asked["max_executors"]) == (
+            None,
+            None,
+            24,
+        )
 
     def test_the_design_with_what_came_of_it(self, store: ModelStore, trained: Model):
         run = trained.observations[3]
-        made = experiment(3, machines=run.machines, scale=run.scale, weight=0.8)
-        planned = design(made, experiment(99, machines=3, scale=0.01), criterion="bayesian D")
+        made = experiment(3, executors=run.executors, scale=run.scale, weight=0.8)
+        planned = design(made, experiment(99, executors=3, scale=0.01), criterion="bayesian D")
         shown = page(store, replace(trained, design=planned))["design"]
         assert (shown["criterion"], shown["candidates"], shown["candidate_ranges"]) == ("bayesian D", 20, [])
         made, left = shown["experiments"]
@@ -111,19 +115,19 @@ class TestTraining:
     def test_an_experiment_claims_the_run_most_like_it(self, store: ModelStore, trained: Model):
         run = trained.observations[0]
         earlier = replace(run, scale=0.9, seconds=700.0)
-        less = replace(run, machines=run.machines + 1, seconds=33.0)
-        planned = design(experiment(machines=run.machines + 2, scale=run.scale))
+        less = replace(run, executors=run.executors + 1, seconds=33.0)
+        planned = design(experiment(executors=run.executors + 2, scale=run.scale))
         shown = page(store, replace(trained, observations=(earlier, less), design=planned))["design"]
         assert shown["experiments"][0]["seconds"] == 33.0
 
     def test_what_another_version_wrote_and_numbers_that_are_none_are_still_shown(
         self, store: ModelStore, trained: Model
     ):
-        unknown = FittedTerm(name="entangled(machines)", meaning="", coefficient=math.nan)
+        unknown = FittedTerm(name="entangled(executors)", meaning="", coefficient=math.nan)
         shown = page(store, replace(trained, terms=(unknown,), noise=math.inf, observations=()))
-        assert shown["model"]["terms"][0]["name"] == "entangled(machines)"
+        assert shown["model"]["terms"][0]["name"] == "entangled(executors)"
         assert (shown["model"]["terms"][0]["coefficient"], shown["model"]["noise"]) == (None, None)
-        assert (shown["observations"], shown["defaults"]["max_machines"]) == ([], 2)
+        assert (shown["observations"], shown["defaults"]["max_executors"]) == ([], 2)
 
     def test_of_settings_no_values_are_told_and_what_is_not_known_is_null(self, store, trained: Model):
         for conditions in (RunConditions(settings={"--depth": "a0" * 32}), RunConditions(), None):
@@ -170,7 +174,7 @@ class TestProduction:
         *samples, last = page(store, learned, readable=not_secret, link=link)["observations"]
         hidden = ("origin", "application_id", "event_log", "history_url")
         assert [last[name] for name in hidden] == [None] * 4
-        assert (last["machines"], last["is_production"]) == (run.machines, True)
+        assert (last["executors"], last["is_production"]) == (run.executors, True)
         assert all(sample["application_id"] for sample in samples)
 
     def test_links_to_the_history_server(self, store: ModelStore, trained: Model):
@@ -304,7 +308,7 @@ class TestWhatIsAskedAtFirst:
         billing = Billing(price_per_hour=0.5, expected_runs=50, **billed)
         goal = {"confidence": 0.95, "objective": "balanced", "budget_dollars": 0.7}
         save(store, decided(trained, days=1, decision={"billing": billing}, **goal))
-        decided_by = {"scale": 1.5, "deadline_seconds": 300.0, "min_machines": 2, "max_machines": 20}
+        decided_by = {"scale": 1.5, "deadline_seconds": 300.0, "min_executors": 2, "max_executors": 20}
         expected = {**billed, **goal, **decided_by, "expected_runs": 50, "price_per_hour": 0.5}
         assert defaults(store, trained).items() >= expected.items()
 
@@ -318,8 +322,8 @@ class TestWhatIsAskedAtFirst:
                 {"objective": None, "budget_dollars": None, "deadline_seconds": 300.0},
             ),
             *(({"confidence": each}, {"confidence": 0.8}) for each in (None, 1.0)),
-            ({"min_machines": 1, "max_machines": 5000}, {"min_machines": 1, "max_machines": 1000}),
-            ({"min_machines": 9, "max_machines": 3}, {"min_machines": 9, "max_machines": 9}),
+            ({"min_executors": 1, "max_executors": 5000}, {"min_executors": 1, "max_executors": 1000}),
+            ({"min_executors": 9, "max_executors": 3}, {"min_executors": 9, "max_executors": 9}),
         ],
     )
     def test_is_nothing_that_a_page_cannot_ask(
@@ -330,11 +334,11 @@ class TestWhatIsAskedAtFirst:
         save(store, decided(trained, days=1, decision={"billing": billing}, **others))
         known = defaults(store, trained)
         assert {name: known[name] for name in told} == told
-        PredictionRequest(min_machines=known["min_machines"], max_machines=known["max_machines"]).counts()
+        PredictionRequest(min_executors=known["min_executors"], max_executors=known["max_executors"]).counts()
 
     def test_is_what_the_training_cost_and_no_run_bears_it_unasked(self, store: ModelStore, trained: Model):
-        machines = (TrainedMachine(host="a"), TrainedMachine(host="b"))
-        told = defaults(store, replace(trained, cluster=replace(trained.cluster, machines=machines)))
+        executors = (TrainedMachine(host="a"), TrainedMachine(host="b"))
+        told = defaults(store, replace(trained, cluster=replace(trained.cluster, machines=executors)))
         seconds = sum(run.seconds + run.startup_seconds for run in trained.observations)
         assert told["training_dollars"] == pytest.approx(2 * 0.4 * seconds / 3600, rel=1e-3)
         assert told["expected_runs"] is None
@@ -352,18 +356,18 @@ class TestSecondOpinion:
 
     def test_it_comes_with_a_prediction(self, store: ModelStore, learned: Model):
         save(store, learned)
-        request = PredictionRequest(price_per_hour=0.4, deadline_seconds=900.0, max_machines=12)
+        request = PredictionRequest(price_per_hour=0.4, deadline_seconds=900.0, max_executors=12)
         told = prediction(store, learned, request, entries=store.catalogue.entries(), readable=everything)
         opinion = told.second_opinion
-        assert opinion.machines == told.decision.machines
+        assert opinion.executors == told.decision.executors
         assert opinion.alpha == pytest.approx(0.9)
-        share = 0.9 / opinion.machines + 0.1
+        share = 0.9 / opinion.executors + 0.1
         assert opinion.seconds == pytest.approx(share * 910.0 + learned.startup_seconds)
 
     def test_of_another_type_it_knows_nothing(self, trained: Model, learned: Model):
         other = decided(replace(trained, instance_type="r5.large"), days=1).decision
         told = second_opinion(learned, other, scale=1.0, iterations=None)
-        assert (told.machines, told.seconds) == (None, None)
+        assert (told.executors, told.seconds) == (None, None)
         assert told.alpha is not None
 
     def test_one_that_has_not_learned_enough_says_nothing(self, learned: Model):

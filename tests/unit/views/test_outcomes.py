@@ -67,12 +67,12 @@ def test_a_run_beside_its_decision(
 ):
     billing = Billing(price_per_hour=0.5, boot_seconds=boot_seconds)
     choice = decided(trained, days=2, decision={"billing": billing, "probability": 0.9})
-    run = produced(trained, days=1, seconds=seconds, cost=0.21, decision_id=choice.id, machines=5)
+    run = produced(trained, days=1, seconds=seconds, cost=0.21, decision_id=choice.id, executors=5)
     outcome = outcome_of(run, decisions_by_id([entry_of(choice)]))
     assert (outcome.latest_seconds, outcome.kept) == (latest, is_in_time)
     assert (outcome.predicted_seconds, outcome.likely_seconds) == (280.0, (240.0, 320.0))
     assert (outcome.predicted_cost, outcome.cost, outcome.probability) == (0.2, 0.21, 0.9)
-    assert outcome.machines == 5
+    assert outcome.executors == 5
     assert (outcome.origin, outcome.application_id) == (run.origin, "app-production")
 
 
@@ -130,7 +130,7 @@ def test_savings_and_the_run_that_breaks_even(before: Any, since: Any, training:
 
 def of_logs(*, price: float | None = 0.5, days: float = 45.0) -> Any:
     """A model that knows of past runs."""
-    past = PastSize(machines=8, seconds=1800.0, runs=12)
+    past = PastSize(executors=8, seconds=1800.0, runs=12)
     return entry(days=days, past=past, price_per_hour=price)
 
 
@@ -151,17 +151,17 @@ def test_the_price_of_past_runs_is_the_models_or_that_decided_by_for_its_type():
 
 
 def test_the_size_of_past_runs_is_that_of_most_and_of_equals_the_last():
-    def past(*machines: int) -> PastSize | None:
+    def past(*executors: int) -> PastSize | None:
         runs = [
             observation(
-                number, machines=each, seconds=10.0 * (1 + number), startup_seconds=1.0, from_history=True
+                number, executors=each, seconds=10.0 * (1 + number), startup_seconds=1.0, from_history=True
             )
-            for number, each in enumerate(machines)
+            for number, each in enumerate(executors)
         ]
-        return entry_of(example_model(observations=(observation(99, machines=64), *runs))).past
+        return entry_of(example_model(observations=(observation(99, executors=64), *runs))).past
 
-    assert past(4, 8, 8, 2) == PastSize(machines=8, seconds=26.0, runs=2)
-    assert past(4, 8) == PastSize(machines=8, seconds=21.0, runs=1)
+    assert past(4, 8, 8, 2) == PastSize(executors=8, seconds=26.0, runs=2)
+    assert past(4, 8) == PastSize(executors=8, seconds=21.0, runs=1)
     assert past() is None
 
 

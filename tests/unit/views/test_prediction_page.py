@@ -23,7 +23,7 @@ from tests.examples import noisy_observations, sizing_goal
 from tests.unit.views.stored import everything, model, not_secret
 
 METHODS = ["averaging", "relative", "classic"]
-UNKNOWN = FittedTerm(name="entangled(machines)", meaning="", coefficient=1.0)
+UNKNOWN = FittedTerm(name="entangled(executors)", meaning="", coefficient=1.0)
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,7 @@ def trained() -> Model:
 
 def predicted(store: ModelStore, of: Model, *, readable: Any = everything, **asked: Any) -> dict[str, Any]:
     billing = Billing(**asked.pop("billing", {}))
-    request = PredictionRequest(**{"max_machines": 12, "billing": billing, **asked})
+    request = PredictionRequest(**{"max_executors": 12, "billing": billing, **asked})
     answer = json_ready(prediction(store, of, request, entries=store.catalogue.entries(), readable=readable))
     json.dumps(answer, allow_nan=False)
     return answer
@@ -41,8 +41,8 @@ def predicted(store: ModelStore, of: Model, *, readable: Any = everything, **ask
 
 def test_the_curve_adds_up_with_start_up(store: ModelStore, trained: Model):
     answer = predicted(store, trained, scale=0.5)
-    expected = predict_seconds(trained, machines=list(range(1, 13)), scale=0.5) + 5.0
-    assert [point["machines"] for point in answer["curve"]] == list(range(1, 13))
+    expected = predict_seconds(trained, executors=list(range(1, 13)), scale=0.5) + 5.0
+    assert [point["executors"] for point in answer["curve"]] == list(range(1, 13))
     for point, seconds in zip(answer["curve"], expected, strict=True):
         assert sum(point["parts"].values()) == pytest.approx(point["seconds"]) == pytest.approx(seconds)
         assert point["parts"]["start-up"] == 5.0
@@ -64,7 +64,7 @@ def test_the_curve_adds_up_with_start_up(store: ModelStore, trained: Model):
 def test_the_decision_is_that_of_ernest_choose(store: ModelStore, trained: Model, goal: dict[str, Any]):
     answer = predicted(store, trained, price_per_hour=0.5, scale=0.8, **goal)
     billing = Billing().completed(price_per_hour=0.5, training_dollars=None)
-    offer = Offer(model=trained, machines=range(1, 13), billing=billing)
+    offer = Offer(model=trained, executors=range(1, 13), billing=billing)
     expected = choice_of(offer, goal=sizing_goal(**goal, scale=0.8)).required()
     assert answer["decision"] == json_ready(shown_decision(expected))
     assert answer["goal"] == expected.goal
@@ -82,8 +82,8 @@ def test_a_goal_without_a_price_still_shows_the_curve(store: ModelStore, trained
 
 def test_no_more_numbers_than_a_picture_can_show(store: ModelStore, trained: Model):
     goal = {"price_per_hour": 0.5, "deadline_seconds": 500.0}
-    answer = predicted(store, trained, min_machines=5, max_machines=1004, **goal)
-    counts = [point["machines"] for point in answer["curve"]]
+    answer = predicted(store, trained, min_executors=5, max_executors=1004, **goal)
+    counts = [point["executors"] for point in answer["curve"]]
     assert len(counts) <= 200
     assert counts[:20] == list(range(5, 25)), "of few machines each number matters"
     assert counts[-1] == 1004
@@ -94,9 +94,9 @@ def test_no_more_numbers_than_a_picture_can_show(store: ModelStore, trained: Mod
     ("asked", "problem"),
     [
         ({"scale": 1e300}, r"scale=1e\+300 is out of range\. Give 1e-09 to 1e\+09"),
-        ({"min_machines": 13}, r"max_machines=12 is less than min_machines=13"),
-        ({"max_machines": 1001}, r"1,001 numbers of machines .* at most 1,000, up to 1,000 machines"),
-        ({"max_machines": 10**30}, r"is no size of a cluster"),
+        ({"min_executors": 13}, r"max_executors=12 is less than min_executors=13"),
+        ({"max_executors": 1001}, r"1,001 numbers of machines .* at most 1,000, up to 1,000 machines"),
+        ({"max_executors": 10**30}, r"is no size of a cluster"),
         ({"iterations": 3}, r"iterations=3 is asked of a model of 'join' that was trained without"),
         ({"billing": {"volume_gigabytes": 1e300}}, r"volume_gigabytes=1e\+300 is out of range"),
     ],
@@ -117,7 +117,7 @@ class TestModelsThatCannotPredict:
     @pytest.mark.parametrize(
         ("changes", "problem"),
         [
-            ({"terms": (UNKNOWN,)}, r"entangled\(machines\).*Upgrade airflow-provider-ernest"),
+            ({"terms": (UNKNOWN,)}, r"entangled\(executors\).*Upgrade airflow-provider-ernest"),
             ({"method": "divination"}, r"method='divination' is unknown.*Upgrade airflow-provider-ernest"),
             ({"observations": ()}, r"cannot predict: it has no observations\. Train it again"),
         ],
@@ -150,7 +150,7 @@ class TestModelsAtTheEdge:
     def test_runs_on_one_number_of_machines_predict_with_a_warning(
         self, store: ModelStore, trained: Model, method: str
     ):
-        runs = tuple(replace(run, machines=4) for run in trained.observations)
+        runs = tuple(replace(run, executors=4) for run in trained.observations)
         answer = predicted(store, replace(trained, observations=runs, method=method))
         assert "only 4 machines were tried" in answer["curve"][-1]["extrapolates"]
         assert answer["curve"][3]["extrapolates"] == ""
@@ -170,7 +170,7 @@ class TestSeveralTypes:
     def test_the_best_of_all_is_chosen_and_named(self, answer: dict[str, Any]):
         feasible = [each for each in answer["alternatives"] if each["feasible"]]
         cheapest = min(feasible, key=lambda each: each["cost"] / each["probability"])
-        chosen = {"machines": cheapest["machines"], "instance_type": "r5.large"}
+        chosen = {"executors": cheapest["executors"], "instance_type": "r5.large"}
         assert {name: answer["decision"][name] for name in chosen} == chosen
         assert answer["decision"]["price_per_hour"] == 0.02
         assert answer["instance_type"] == "m5.large"
@@ -186,7 +186,7 @@ class TestSeveralTypes:
         ("other", "reason"),
         [
             ({"artifact_sha256": "bb"}, "another JAR"),
-            ({"artifact_sha256": "aa", "terms": (UNKNOWN,)}, "entangled(machines)"),
+            ({"artifact_sha256": "aa", "terms": (UNKNOWN,)}, "entangled(executors)"),
             ({"price": 1e308}, "too high or too low"),
         ],
     )

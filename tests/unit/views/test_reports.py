@@ -46,7 +46,7 @@ def a_model(text: str = "grep") -> Model:
 
 
 def of_model(model: Model, **options: object) -> str:
-    prediction = prediction_alone(model, **{"machines": range(1, 17), **options})  # type: ignore[arg-type]
+    prediction = prediction_alone(model, **{"executors": range(1, 17), **options})  # type: ignore[arg-type]
     return report.of_model(model, prediction, goal=options.get("goal"))  # type: ignore[arg-type]
 
 
@@ -98,7 +98,9 @@ class TestModel:
         assert page["defaults"]["budget_dollars"] == 50.0, "drawn beside the costs"
         assert prediction["goal"].startswith("fastest within 33 min 20 s")
         assert prediction["scale"] == 2.0
-        assert prediction["decision"]["machines"] in [row["machines"] for row in prediction["answer"]["rows"]]
+        assert prediction["decision"]["executors"] in [
+            row["executors"] for row in prediction["answer"]["rows"]
+        ]
 
     def test_it_claims_nothing_that_only_a_store_can_know(self):
         told = answers(of_model(a_model()))
@@ -109,9 +111,9 @@ class TestModel:
 
     def test_what_cannot_be_reported(self):
         with pytest.raises(InvalidParameterError, match="price_per_hour=None is missing"):
-            prediction_alone(a_model(), machines=[4], goal=sizing_goal(deadline_seconds=100))
+            prediction_alone(a_model(), executors=[4], goal=sizing_goal(deadline_seconds=100))
         with pytest.raises(InvalidParameterError, match="is empty"):
-            prediction_alone(a_model(), machines=[])
+            prediction_alone(a_model(), executors=[])
 
 
 class TestRun:

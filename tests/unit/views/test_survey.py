@@ -18,14 +18,14 @@ from airflow_provider_ernest.views.survey import (
 from tests.examples import survey as stored_survey
 
 
-def size(machines: int, seconds: float, **more) -> PredictedSize:
+def size(executors: int, seconds: float, **more) -> PredictedSize:
     told = {
         "likely_seconds": (0.9 * seconds, 1.1 * seconds),
         "source": REPLAY,
         "cost": 0.01,
         "probability": 0.9,
     }
-    return PredictedSize(machines=machines, seconds=seconds, **{**told, **more})
+    return PredictedSize(executors=executors, seconds=seconds, **{**told, **more})
 
 
 def orders(**changes) -> SurveyedJob:
@@ -34,12 +34,12 @@ def orders(**changes) -> SurveyedJob:
         job="orders",
         runs=30,
         runs_per_month=30.4,
-        used=(UsedSize(machines=16, runs=30, seconds=700.0, instance_type="m5.xlarge"),),
-        machines=16,
-        cores_per_machine=4,
+        used=(UsedSize(executors=16, runs=30, seconds=700.0, instance_type="m5.xlarge"),),
+        executors=16,
+        executor_cores=4,
         seconds=730.0,
         limit_seconds=840.0,
-        machine_hours_per_month=98.6,
+        executor_hours_per_month=98.6,
         dollars_per_month=19.7,
         price_per_hour=0.2,
         slot_utilisation=0.31,
@@ -51,8 +51,8 @@ def orders(**changes) -> SurveyedJob:
         likely_saved_share=(0.28, 0.41),
         saved_per_month=6.87,
         likely_saved_per_month=(5.5, 8.1),
-        saved_machine_hours_per_month=34.4,
-        likely_saved_machine_hours_per_month=(27.6, 40.4),
+        saved_executor_hours_per_month=34.4,
+        likely_saved_executor_hours_per_month=(27.6, 40.4),
         bottleneck="driver",
         why="Bound by the driver, with no task running for 400 s of 700 s",
         unknown=("All runs had 16 machines: other sizes are from replay only.",),
@@ -101,7 +101,7 @@ class TestWords:
     def test_what_is_not_known_is_said(self):
         silent = orders(
             runs_per_month=None,
-            machine_hours_per_month=None,
+            executor_hours_per_month=None,
             dollars_per_month=None,
             saved_per_month=None,
             likely_saved_per_month=None,
@@ -129,10 +129,10 @@ class TestWords:
         assert proposal(keeps(), is_money=True).startswith("Keep 16 machines")
         shown, as_today = survey_page(survey(orders(), keeps()), ()).jobs
         assert shown.in_short == "saves $6.87 a month (80 %: $5.50 to $8.10)"
-        assert (as_today.is_as_today, as_today.proposed_machines, as_today.saved) == (True, None, None)
+        assert (as_today.is_as_today, as_today.proposed_executors, as_today.saved) == (True, None, None)
 
     def test_jobs_at_one_size_are_named_first(self):
-        used = tuple(UsedSize(machines=count, runs=2, seconds=700.0) for count in (8, 16))
+        used = tuple(UsedSize(executors=count, runs=2, seconds=700.0) for count in (8, 16))
         varied = orders(job="varied", used=used)
         (told,) = (each for each in remarks(survey(orders(), varied)) if "one size" in each)
         assert told == "orders always ran on one size: other sizes are estimated by replay alone."
@@ -153,7 +153,7 @@ class TestWords:
         )
         silent = orders(
             runs_per_month=None,
-            machine_hours_per_month=None,
+            executor_hours_per_month=None,
             slot_utilisation=None,
             input_bytes=None,
             input_growth_per_month=None,
@@ -168,7 +168,7 @@ def test_words_are_those_of_the_report_and_the_numbers_stand_beside_them():
     assert page.headline == leading_line(found)
     assert (page.taken, page.saved, page.likely_saved, page.unknown) == (48.6, 23.1, (14.2, 27.9), 1)
     assert saving.proposal == proposal(found.jobs[0], is_money=True)
-    assert (saving.machines, saving.proposed_machines, saving.saved) == (8, 4, 23.1)
+    assert (saving.executors, saving.proposed_executors, saving.saved) == (8, 4, 23.1)
     assert (saving.runs, saving.slot_utilisation, saving.input_growth_per_month) == (60, 0.31, 1.04)
     assert saving.likely_saved == (14.2, 27.9)
     assert saving.why == "its tasks compute 81 % of their time."

@@ -26,8 +26,8 @@ def averaged() -> Model:
     return train(noisy_observations(), job="pca")
 
 
-def offer(model: Model, machines: Any = range(1, 65, 9), **billing: Any) -> Offer:
-    return Offer(model=model, machines=machines, billing=Billing(price_per_hour=1.0, **billing))
+def offer(model: Model, executors: Any = range(1, 65, 9), **billing: Any) -> Offer:
+    return Offer(model=model, executors=executors, billing=Billing(price_per_hour=1.0, **billing))
 
 
 @pytest.fixture(scope="module")
@@ -40,8 +40,8 @@ def line_of(lines: list[str], beginning: str) -> str:
     return line
 
 
-def row_of(lines: list[str], machines: int) -> str:
-    return line_of(lines, f"{machines:8d}  ")
+def row_of(lines: list[str], executors: int) -> str:
+    return line_of(lines, f"{executors:8d}  ")
 
 
 class TestModel:
@@ -64,7 +64,7 @@ class TestModel:
 class TestDecision:
     def test_machines_that_cannot_hold_the_data_are_marked(self, decision: Decision):
         short = replace(decision.alternatives[-1], memory_shortage="tasks spill to disk", feasible=False)
-        line = row_of(decision_table(replace(decision, alternatives=(short,))), short.machines)
+        line = row_of(decision_table(replace(decision, alternatives=(short,))), short.executors)
         assert "[tasks spill to disk]" in line
         assert "misses the goal" in line, "for another reason than the probability"
 
@@ -83,29 +83,29 @@ class TestDecision:
         assert any(UNKNOWN in line for line in lines) == bool(intervals)
         assert not any("probability" in line for line in lines[1:-1]), "but for those of goal and intervals"
         figures = f"{duration(decision.predicted_seconds)} for {dollars(decision.predicted_cost or 0.0)}"
-        assert figures in line_of(lines, f"{decision.config.machines} machine")
+        assert figures in line_of(lines, f"{decision.config.executors} machine")
 
     def test_of_very_many_those_that_matter_are_shown(self, averaged: Model):
         decided = choice_of(offer(averaged, range(1, 1001)), goal=EASY).required()
-        chosen = decided.config.machines
+        chosen = decided.config.executors
         lines = decision_table(decided)
         shown = [int(line.split()[0]) for line in lines[2:] if line[:8].strip().isdigit()]
         assert len(shown) <= 40
         assert shown == sorted(shown)
-        fastest = min(decided.alternatives, key=lambda each: each.seconds).machines
-        cheapest = min(decided.alternatives, key=lambda each: each.cost).machines
+        fastest = min(decided.alternatives, key=lambda each: each.seconds).executors
+        cheapest = min(decided.alternatives, key=lambda each: each.cost).executors
         assert {chosen, chosen + 1, chosen + 2, fastest, cheapest} <= set(shown)
         assert f"({1000 - len(shown)} of 1,000 alternatives are not shown here)" in lines
 
     def test_a_fallback_has_no_prediction(self):
         fallback = Decision(
-            config=Configuration(machines=3), goal="best value within 5 s", price_per_hour=1.0
+            config=Configuration(executors=3), goal="best value within 5 s", price_per_hour=1.0
         )
         assert decision_table(fallback)[-1] == "fallback: 3 machines, without a prediction"
 
 
 def test_lines_fit_a_screen(averaged: Model, decision: Decision):
-    wide = "scale*log2(1e9*scale)/machines"
+    wide = "scale*log2(1e9*scale)/executors"
     extended = train(noisy_observations(), job="pca", method="relative", terms=["1", wide])
     other = offer(replace(averaged, instance_type="m5.24xlarge"), [4])
     large = choice_of([offer(averaged, range(1, 500)), other], goal=EASY).required()

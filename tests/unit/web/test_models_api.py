@@ -15,7 +15,7 @@ from tests.unit.web.pages_app import StubAuthManager, assert_described, pages
 
 OLDER_ID = "20261101T000000.000000Z-00000000"
 ONE = {"job": JOB, "instance_type": TYPE}
-QUESTION = {"price_per_hour": 0.2, "deadline_seconds": 900, "max_machines": 8}
+QUESTION = {"price_per_hour": 0.2, "deadline_seconds": 900, "max_executors": 8}
 API = ("/api/model", "/api/prediction", "/api/clarity")
 
 
@@ -82,14 +82,14 @@ class TestPrediction:
     def test_it_has_the_described_form(self, store):
         answer = pages(store=store).get("/api/prediction", params={**ONE, **QUESTION})
         assert_described("Prediction", answer.json())
-        assert [point["machines"] for point in answer.json()["curve"]] == list(range(1, 9))
+        assert [point["executors"] for point in answer.json()["curve"]] == list(range(1, 9))
         assert answer.json()["decision"] is not None
 
     @pytest.mark.parametrize(
         ("parameter", "value"),
         [
             ("scale", "nan"),
-            ("max_machines", "0"),
+            ("max_executors", "0"),
             ("price_per_hour", "-1"),
             ("confidence", "1"),
             ("objective", "builtins.print"),
@@ -111,8 +111,8 @@ class TestPrediction:
             id="20261121T000000.000000Z-00000000",
             decision=decision(price_per_hour=1e12),
             scale=1e300,
-            min_machines=0,
-            max_machines=5_000,
+            min_executors=0,
+            max_executors=5_000,
             iterations=0,
             deadline_seconds=0.0,
             budget_dollars=1e200,
@@ -120,7 +120,7 @@ class TestPrediction:
         store.save(absurd)
         client = pages(store=store)
         defaults = client.get("/api/model", params=ONE).json()["defaults"]
-        assert (defaults["min_machines"], defaults["max_machines"]) == (1, 1000)
+        assert (defaults["min_executors"], defaults["max_executors"]) == (1, 1000)
         assert client.get("/api/prediction", params={**ONE, **in_an_address(defaults)}).status_code == 200
 
 

@@ -95,5 +95,5 @@ def test_a_store_that_cannot_be_opened_does_not_hide_the_run(
     monkeypatch.setenv("AIRFLOW__ERNEST__STORE", "s3://a-store-of-this-test")
     monkeypatch.setattr(models, "store_root", unopenable)
     (card,) = pages(runs=example).get("/api/run", params=RUN).json()["cards"]
-    assert card["decision"]["machines"] == 8
+    assert card["decision"]["executors"] == 8
     assert "Install s3fs" in caplog.text

@@ -133,7 +133,7 @@ def test_the_record_of_a_production_run_by_whatever_operator(session: Session):
 def test_what_follows_on_what_in_the_version_that_ran(session: Session):
     with DAG(DAG_ID, schedule=None) as dag:
         choose = ChooseConfigOperator(
-            task_id="choose", model=None, goal=SizingGoal(max_machines=4, deadline_seconds=60)
+            task_id="choose", model=None, goal=SizingGoal(max_executors=4, deadline_seconds=60)
         )
         choose >> [BashOperator(task_id="production", bash_command="true"), EmptyOperator(task_id="tell")]
     session.add(DagBundleModel(name="dags"))

@@ -78,7 +78,7 @@ export function countedRange(low, high, one, many = `${one}s`) {
 }
 
 /** 1 machine, 4 machines. */
-export function machines(value) {
+export function executors(value) {
   return isKnown(value) ? counted(value, "machine") : UNKNOWN;
 }
 

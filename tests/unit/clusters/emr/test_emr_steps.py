@@ -149,8 +149,8 @@ def test_a_step_is_observed_from_the_event_log_that_it_wrote(emr, run, handle, t
 
     assert running.waited_seconds == 7
     observation, _ = observe(
-        Experiment(index=0, machines=2, scale=0.1, partitions=8),
-        Sample(input="s3://data/in put", scale=0.1, machines=2, partitions=8),
+        Experiment(index=0, executors=2, scale=0.1, partitions=8),
+        Sample(input="s3://data/in put", scale=0.1, executors=2, partitions=8),
         tmp_path,
         instance_type=handle.instance_type,
         submitted_at=1_767_225_600.0,
@@ -216,7 +216,7 @@ def machine(tmp_path, monkeypatch) -> Path:
 
 def step_command(until: float, *application_args: str) -> list[str]:
     conf = {"spark.x": "`touch injected`; exit"}
-    step = SparkStep(name="it's $(touch injected)", machines=1, conf=conf, application_args=application_args)
+    step = SparkStep(name="it's $(touch injected)", executors=1, conf=conf, application_args=application_args)
     return step.arguments(APPLICATION, event_logs=f"s3://{BUCKET}/spark", deadline=until)
 
 

@@ -13,7 +13,7 @@ def log_widths(averaging, **targets):
     return np.log(high / low)
 
 
-TARGETS = {"machines": np.array([32, 16, 24]), "scale": np.array([1.0, 0.1, 0.3])}
+TARGETS = {"executors": np.array([32, 16, 24]), "scale": np.array([1.0, 0.1, 0.3])}
 
 
 NO_SURPRISES = AveragingPrior(plateau=0.0, other_shape=0.0)
@@ -23,9 +23,9 @@ NO_SURPRISES = AveragingPrior(plateau=0.0, other_shape=0.0)
 def simulated(number, rows=slice(None)):
     """A predictor of a job such as the prior has in mind, from runs with 3 % noise, and new runs of it."""
     generator = np.random.default_rng([number, 17])
-    job, driver_machines = random_job(generator), int(generator.random() < 0.5)
-    runs = runs_of(job, driver_machines=driver_machines, noise=0.03, seed=[number, 1])
-    new_runs = runs_of(job, **TARGETS, driver_machines=driver_machines, noise=0.03, seed=[number, 2])
+    job, driver_executors = random_job(generator), int(generator.random() < 0.5)
+    runs = runs_of(job, driver_executors=driver_executors, noise=0.03, seed=[number, 1])
+    new_runs = runs_of(job, **TARGETS, driver_executors=driver_executors, noise=0.03, seed=[number, 2])
     observed = {name: column[rows] for name, column in runs.items()}
     return fitted(observed, prior=NO_SURPRISES), new_runs["seconds"]
 

@@ -36,15 +36,15 @@ def believed(prior):
 
 def test_what_is_learned_helps_a_job_of_which_little_is_known():
     """Four runs do not tell where the driver is; the other jobs of the deployment do."""
-    prior = pooled_prior(deployment(PLAIN, driver_machines=1, count=12))
+    prior = pooled_prior(deployment(PLAIN, driver_executors=1, count=12))
     assert prior.driver_share > 0.75
     few = [0, 1, 4, 6]
     errors = {"alone": [], "pooled": []}
     for seed in range(12):
-        runs = runs_of(PLAIN, driver_machines=1, noise=0.03, seed=[seed, 5])
+        runs = runs_of(PLAIN, driver_executors=1, noise=0.03, seed=[seed, 5])
         runs = {name: column[few] for name, column in runs.items()}
-        target = {"machines": 3, "scale": 0.3}
-        truth = seconds_of(PLAIN, **target, driver_machines=1)
+        target = {"executors": 3, "scale": 0.3}
+        truth = seconds_of(PLAIN, **target, driver_executors=1)
         for name, believed_before in (("alone", None), ("pooled", prior)):
             averaging = TermAveraging(prior=believed_before).fit(**runs)
             errors[name].append(abs(float((averaging.predict(**target) / truth)[0]) - 1))
@@ -55,13 +55,13 @@ def test_what_is_learned_helps_a_job_of_which_little_is_known():
 def test_terms_that_the_jobs_have_become_more_probable_and_others_less():
     before = believed(AveragingPrior())
 
-    after = believed(pooled_prior(deployment({"1": 10.0, "scale": 100.0, "scale/machines": 200.0})))
+    after = believed(pooled_prior(deployment({"1": 10.0, "scale": 100.0, "scale/executors": 200.0})))
     assert after["scale"] > before["scale"] + 0.3
-    assert after["scale/machines"] > before["scale/machines"] - 0.1
+    assert after["scale/executors"] > before["scale/executors"] - 0.1
 
     after = believed(pooled_prior(deployment(PLAIN)))
     assert after["scale"] < before["scale"]
-    assert after["log(machines)"] < before["log(machines)"]
+    assert after["log(executors)"] < before["log(executors)"]
 
 
 def test_jobs_that_follow_their_terms_leave_less_room_for_deviations():
@@ -72,7 +72,7 @@ def test_jobs_that_follow_their_terms_leave_less_room_for_deviations():
     follows = deployment(PLAIN, noise=0.01)
     strays = [
         [
-            replace(run, seconds=run.seconds * (1.0 + 0.3 * np.sin(1.5 * np.log2(run.machines))))
+            replace(run, seconds=run.seconds * (1.0 + 0.3 * np.sin(1.5 * np.log2(run.executors))))
             for run in runs
         ]
         for runs in follows
@@ -84,12 +84,12 @@ def test_jobs_that_follow_their_terms_leave_less_room_for_deviations():
 def test_what_is_not_asked_stays_as_it_was():
     before = AveragingPrior(driver_share=0.0)
 
-    pooled = pooled_prior(deployment(PLAIN), terms=("1", "scale/machines"), prior=before)
+    pooled = pooled_prior(deployment(PLAIN), terms=("1", "scale/executors"), prior=before)
 
     assert pooled.driver_share == 0.0
-    for name in ("scale", "log(machines)"):
+    for name in ("scale", "log(executors)"):
         assert pooled.belief_in(name) == before.belief_in(name)
-    assert pooled.belief_in("machines").largest_seconds == before.belief_in("machines").largest_seconds
+    assert pooled.belief_in("executors").largest_seconds == before.belief_in("executors").largest_seconds
     unchanged = {"noise", "noise_weights", "memory_cut", "disturbed_run", "discrepancy", "largest_share"}
     assert all(getattr(pooled, name) == getattr(before, name) for name in unchanged)
 
@@ -105,6 +105,6 @@ def test_terms_that_the_jobs_could_only_have_with_a_negative_coefficient_are_bel
 
 
 def test_jobs_with_a_run_on_a_single_machine_say_nothing_of_the_driver():
-    machines = np.where(MACHINES == 2, 1, MACHINES)
+    executors = np.where(MACHINES == 2, 1, MACHINES)
 
-    assert pooled_prior(deployment(PLAIN, machines=machines)).driver_share == pytest.approx(0.5)
+    assert pooled_prior(deployment(PLAIN, executors=executors)).driver_share == pytest.approx(0.5)

@@ -37,9 +37,9 @@ SIMPLE = AveragingPrior(
 QUIET = replace(SIMPLE, noise=(0.04,))
 
 CASES = {
-    "both terms clear": (SIMPLE, {"1": 2.0, "scale/machines": 100.0}),
-    "one term in doubt": (SIMPLE, {"scale/machines": 100.0, "log(machines)": 0.15}),
-    "one term small": (QUIET, {"scale/machines": 100.0, "log(machines)": 0.3}),
+    "both terms clear": (SIMPLE, {"1": 2.0, "scale/executors": 100.0}),
+    "one term in doubt": (SIMPLE, {"scale/executors": 100.0, "log(executors)": 0.15}),
+    "one term small": (QUIET, {"scale/executors": 100.0, "log(executors)": 0.3}),
     "two ways to be constant": (SIMPLE, {"1": 5.0, "scale": 3.0}),
 }
 
@@ -53,8 +53,8 @@ def grid_posterior(
 ) -> SimpleNamespace:
     """The posterior over the cells of the grid of each set of terms, and the target's log seconds there."""
     seconds = runs["seconds"]
-    columns = basis(terms, machines=runs["machines"], scale=runs["scale"])
-    (row,) = basis(terms, machines=target[0], scale=target[1])
+    columns = basis(terms, executors=runs["executors"], scale=runs["scale"])
+    (row,) = basis(terms, executors=target[0], scale=target[1])
     widths = prior.largest_share / np.sqrt(((columns / seconds[:, None]) ** 2).mean(axis=0))
     widths = np.minimum(widths, [prior.belief_in(name).largest_seconds or np.inf for name in terms])
     furthest = FURTHEST * np.min(seconds[:, None] / np.maximum(columns, 1e-300), axis=0)
@@ -85,7 +85,7 @@ def grid_posterior(
 @pytest.mark.parametrize("case", CASES)
 def test_the_averaging_agrees_with_a_sum_over_a_grid(case, target):
     prior, job = CASES[case]
-    runs = runs_of(job, machines=MACHINES, scale=SCALE, noise=prior.noise[0], seed=0)
+    runs = runs_of(job, executors=MACHINES, scale=SCALE, noise=prior.noise[0], seed=0)
     oracle = grid_posterior(tuple(job), prior, runs, target)
 
     averaging = TermAveraging(terms=tuple(job), prior=prior).fit(**runs)
@@ -97,10 +97,10 @@ def test_the_averaging_agrees_with_a_sum_over_a_grid(case, target):
     expected = oracle.probabilities @ oracle.coefficients
     spread = np.sqrt(oracle.probabilities @ (oracle.coefficients - expected) ** 2)
     np.testing.assert_allclose((averaging.coefficients_ - expected) / spread, 0.0, atol=0.3)
-    machines, scale = target
-    (predicted,) = averaging.predict(machines=machines, scale=scale)
+    executors, scale = target
+    (predicted,) = averaging.predict(executors=executors, scale=scale)
     assert probability_below(predicted) == pytest.approx(0.5, abs=0.06)
     for level in (0.5, 0.8, 0.95):
-        (low,), (high,) = averaging.interval(machines=machines, scale=scale, level=level)
+        (low,), (high,) = averaging.interval(executors=executors, scale=scale, level=level)
         assert probability_below(low) == pytest.approx(0.5 - level / 2, abs=0.06)
         assert probability_below(high) == pytest.approx(0.5 + level / 2, abs=0.06)

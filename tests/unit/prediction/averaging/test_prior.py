@@ -53,8 +53,8 @@ def test_no_belief_is_certain(probability):
 @pytest.mark.parametrize(
     ("distance", "elsewhere"),
     [
-        ("scale_octaves", {"machines": 6, "scale": 0.8}),
-        ("machines_octaves", {"machines": 60, "scale": 0.05}),
+        ("scale_octaves", {"executors": 6, "scale": 0.8}),
+        ("executors_octaves", {"executors": 60, "scale": 0.05}),
     ],
 )
 def test_the_sooner_a_job_may_deviate_from_its_terms_the_less_is_known_elsewhere(distance, elsewhere):
@@ -77,15 +77,15 @@ def test_the_sooner_a_job_may_deviate_from_its_terms_the_less_is_known_elsewhere
 
 
 def test_past_runs_of_one_or_two_sizes_say_less_of_others_than_designed_runs():
-    def width(observations: list[Observation], machines: int) -> float:
+    def width(observations: list[Observation], executors: int) -> float:
         fitted = TermAveraging(prior=prior_for(observations)).fit_undetermined(
             **observed_columns(observations)
         )
-        low, high = fitted.interval(level=0.8, machines=[machines], scale=[1.0])
+        low, high = fitted.interval(level=0.8, executors=[executors], scale=[1.0])
         return float(high[0] / low[0])
 
     past = [
-        Observation(index=at, machines=4, scale=scale, seconds=60.0 * scale + 20.0, from_history=True)
+        Observation(index=at, executors=4, scale=scale, seconds=60.0 * scale + 20.0, from_history=True)
         for at, scale in enumerate((0.8, 0.9, 1.0))
     ]
     designed = [replace(run, from_history=False, hosts=("a", "b", "c", "d")) for run in past]
@@ -94,16 +94,16 @@ def test_past_runs_of_one_or_two_sizes_say_less_of_others_than_designed_runs():
     assert width(past, 4) < 1.5
 
 
-@pytest.mark.parametrize("machines", [10, 100, 1000])
-def test_a_job_that_takes_ten_times_as_long_does_so_on_any_number_of_machines(machines):
+@pytest.mark.parametrize("executors", [10, 100, 1000])
+def test_a_job_that_takes_ten_times_as_long_does_so_on_any_number_of_machines(executors):
     """What a machine costs its runs leave open; belief in 0.1 s of any job made that less than ten times."""
     noise = np.exp([0.1, -0.1, 0.1, -0.05, 0.05, 0.1])
     seconds = (10 + 40_000 * SCALES / COUNTS) * noise
 
     once, tenfold = (
         TermAveraging()
-        .fit(machines=COUNTS, scale=SCALES, seconds=times * seconds)
-        .predict(machines=machines, scale=1.0)
+        .fit(executors=COUNTS, scale=SCALES, seconds=times * seconds)
+        .predict(executors=executors, scale=1.0)
         for times in (1.0, 10.0)
     )
 
@@ -112,7 +112,7 @@ def test_a_job_that_takes_ten_times_as_long_does_so_on_any_number_of_machines(ma
 
 def driven(seconds: float, *, idle: float | None, **fields: Any) -> Observation:
     return examples.observation(
-        machines=int(2 * seconds),
+        executors=int(2 * seconds),
         scale=0.1,
         seconds=seconds,
         metrics=examples.metrics(idle_seconds=idle),
@@ -134,9 +134,9 @@ def test_what_the_driver_took_in_each_run_is_fixed():
 
 def test_known_fixed_seconds_are_in_every_prediction_and_tell_the_rest():
     """Runs with so little data that fixed work alone might explain them, or next to none of it."""
-    machines, scale = np.array([1, 1, 2, 2]), np.array([0.6, 1.0, 1.0, 1.2])
-    columns = {"machines": machines, "scale": scale, "seconds": 8.0 + 10.0 * scale / machines}
-    asked = {"machines": 4, "scale": 0.1}
+    executors, scale = np.array([1, 1, 2, 2]), np.array([0.6, 1.0, 1.0, 1.2])
+    columns = {"executors": executors, "scale": scale, "seconds": 8.0 + 10.0 * scale / executors}
+    asked = {"executors": 4, "scale": 0.1}
 
     samples = AveragingPrior(other_shape=0.0)
     open_to_both = TermAveraging(prior=samples).fit(**columns)
@@ -154,9 +154,9 @@ def test_known_fixed_seconds_are_in_every_prediction_and_tell_the_rest():
 
 
 def test_no_more_is_known_to_be_fixed_than_the_shortest_run_took():
-    machines, scale = np.array([1, 2, 4, 8]), np.array([0.1, 0.1, 0.1, 0.2])
-    seconds = 1.0 + 10.0 * scale / machines
+    executors, scale = np.array([1, 2, 4, 8]), np.array([0.1, 0.1, 0.1, 0.2])
+    seconds = 1.0 + 10.0 * scale / executors
     fitted = TermAveraging(prior=AveragingPrior(least_fixed_seconds=100.0))
 
-    predicted = fitted.fit(machines=machines, scale=scale, seconds=seconds).predict(machines=4, scale=0.1)
+    predicted = fitted.fit(executors=executors, scale=scale, seconds=seconds).predict(executors=4, scale=0.1)
     assert predicted[0] == pytest.approx(1.25, rel=0.1)

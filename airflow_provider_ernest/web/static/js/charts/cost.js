@@ -1,5 +1,5 @@
 /** What a run costs against how long it takes, for all types of machine. */
-import { count, counted, dollars, duration, isolated, machines, number, probability } from "../format.js";
+import { count, counted, dollars, duration, isolated, executors, number, probability } from "../format.js";
 import { axis, extent, tick, timeUnit } from "./axes.js";
 import { numeric } from "./columns.js";
 import { chart } from "./echart.js";
@@ -25,7 +25,7 @@ const LESS_SURE = "less sure than asked for";
 export function costFigure({ prediction, deadline, budget }) {
   const { alternatives, decision, runners_up: runnersUp, most_probable: mostProbable } = prediction;
   const types = byWeight(prediction);
-  const same = (one, other) => one.machines === other.machines && one.instance_type === other.instance_type;
+  const same = (one, other) => one.executors === other.executors && one.instance_type === other.instance_type;
   const picture = {
     latest_seconds: prediction.latest_seconds,
     boot_seconds: prediction.boot_seconds,
@@ -71,7 +71,7 @@ const CAPTION =
 
 const COLUMNS = [
   { key: "instance_type", title: "Instance type" },
-  numeric("machines", "Machines", count),
+  numeric("executors", "Machines", count),
   numeric("seconds", "Predicted", number, { unit: "s" }),
   numeric("cost", "Cost", dollars),
   numeric("probability", "Keeps the goal", probability),
@@ -91,7 +91,7 @@ function remark(each, { chosen, runnersUp, mostProbable }) {
 }
 
 function inWords(each) {
-  return `${machines(each.machines)} of ${isolated(each.instance_type)}, ${duration(each.seconds)} for ${dollars(each.cost)}`;
+  return `${executors(each.executors)} of ${isolated(each.instance_type)}, ${duration(each.seconds)} for ${dollars(each.cost)}`;
 }
 
 function describe(picture) {
@@ -163,7 +163,7 @@ function option(picture, colors) {
 function lines(each, picture) {
   const remarks = [remark(each, picture), each.is_pareto ? "on the Pareto front" : ""];
   return [
-    `${machines(each.machines)} of ${isolated(each.instance_type)}`,
+    `${executors(each.executors)} of ${isolated(each.instance_type)}`,
     `${duration(each.seconds)} for ${dollars(each.cost)}`,
     Number.isFinite(each.probability) ? `${probability(each.probability)} chance to meet the goal` : "",
     remarks.filter(Boolean).join(", "),
@@ -200,7 +200,7 @@ function next(runnersUp, place, colors) {
     data: runnersUp.map((each) => ({
       value: place(each),
       each,
-      label: label(colors, () => count(each.machines), { position: "bottom", distance: 3, color: colors.muted }),
+      label: label(colors, () => count(each.executors), { position: "bottom", distance: 3, color: colors.muted }),
     })),
   };
 }
@@ -212,7 +212,7 @@ function isAtLeft(chosen, words, times, width) {
 }
 
 function chosenMark({ chosen, width = 2 * AROUND }, times, place, colors) {
-  const words = `${machines(chosen.machines)}: ${dollars(chosen.cost)}`;
+  const words = `${executors(chosen.executors)}: ${dollars(chosen.cost)}`;
   const isLeft = isAtLeft(chosen, words, times, width);
   return {
     type: "scatter",

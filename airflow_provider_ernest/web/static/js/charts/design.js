@@ -1,5 +1,5 @@
 /** Which sample runs were chosen, out of which, and which of them were made. */
-import { count, counted, countedRange, dollars, duration, inputShare, machines, number } from "../format.js";
+import { count, counted, countedRange, dollars, duration, inputShare, executors, number } from "../format.js";
 import { axis } from "./axes.js";
 import { numeric } from "./columns.js";
 import { chart } from "./echart.js";
@@ -31,11 +31,11 @@ export function designFigure({ design }) {
 }
 
 function describe({ experiments, candidates, candidate_ranges: ranges }, missing) {
-  const listed = experiments.map((each) => `${machines(each.machines)} on ${inputShare(each.scale)}`).join(", ");
+  const listed = experiments.map((each) => `${executors(each.executors)} on ${inputShare(each.scale)}`).join(", ");
   const chosenRuns = counted(experiments.length, "sample run");
   const parts = [`Chosen of ${counted(candidates, "candidate")}: ${chosenRuns}, ${listed}.`];
   if (ranges.length) {
-    const counts = ranges.map((range) => range.machines);
+    const counts = ranges.map((range) => range.executors);
     parts.push(`Candidates had ${countedRange(Math.min(...counts), Math.max(...counts), "machine")}.`);
   }
   const notRun = missing.map((each) => `run ${each.index}`).join(", ");
@@ -46,7 +46,7 @@ function describe({ experiments, candidates, candidate_ranges: ranges }, missing
 function columnsOf(design) {
   return [
     numeric("index", "Run", count),
-    numeric("machines", "Machines", count),
+    numeric("executors", "Machines", count),
     numeric("scale", "Scale", inputShare),
     numeric("partitions", "Partitions", count),
     numeric("weight", "Weight", number),
@@ -58,7 +58,7 @@ function columnsOf(design) {
 }
 
 function option({ experiments, candidate_ranges: ranges, cost_unit: unit }, colors) {
-  const counts = [...experiments, ...ranges].map((each) => each.machines);
+  const counts = [...experiments, ...ranges].map((each) => each.executors);
   const scales = [
     ...experiments.map((each) => each.scale),
     ...ranges.flatMap((range) => [range.lowest_scale, range.highest_scale]),
@@ -79,7 +79,7 @@ function option({ experiments, candidate_ranges: ranges, cost_unit: unit }, colo
 
 function candidatesBar(range, width, colors) {
   const lines = [
-    `${machines(range.machines)}: ${counted(range.candidates, "candidate")}`,
+    `${executors(range.executors)}: ${counted(range.candidates, "candidate")}`,
     `${inputShare(range.lowest_scale)} to ${inputShare(range.highest_scale)} of the input`,
   ];
   const ends = [range.lowest_scale, range.highest_scale];
@@ -91,7 +91,7 @@ function candidatesBar(range, width, colors) {
     emphasis: { disabled: true },
     itemStyle: { opacity: 0 },
     lineStyle: { color: colors.grid, width, cap: "round" },
-    data: ends.map((each) => ({ value: [range.machines, each], lines })),
+    data: ends.map((each) => ({ value: [range.executors, each], lines })),
   };
 }
 
@@ -104,7 +104,7 @@ function chosen(experiments, unit, colors) {
     emphasis: { disabled: true },
     // The heaviest first, so that small ones are not hidden below.
     data: [...experiments].sort((one, other) => other.weight - one.weight).map((each) => ({
-      value: [each.machines, each.scale],
+      value: [each.executors, each.scale],
       // Area by weight.
       symbolSize: Math.max(SMALLEST_PIXELS, LARGEST_PIXELS * Math.sqrt(each.weight / heaviest)),
       itemStyle: each.observed
@@ -121,7 +121,7 @@ function chosen(experiments, unit, colors) {
 
 function told(each, unit) {
   return [
-    `Run ${each.index}: ${machines(each.machines)}, ${inputShare(each.scale)} of the input`,
+    `Run ${each.index}: ${executors(each.executors)}, ${inputShare(each.scale)} of the input`,
     `${counted(each.partitions, "partition")}, weight ${number(each.weight)}`,
     // Of the first of several rounds nothing tells it.
     each.cost > 0 ? `expected to cost ${number(each.cost)} ${unit}` : "",

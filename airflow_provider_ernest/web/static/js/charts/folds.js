@@ -1,6 +1,6 @@
 /** Each observed run against what the others predict of it. */
 import {
-  count, counted, duration, inputShare, machines, number, percentage, signedPercentage,
+  count, counted, duration, inputShare, executors, number, percentage, signedPercentage,
 } from "../format.js";
 import { axis, extent, tick, timeUnit } from "./axes.js";
 import { numeric } from "./columns.js";
@@ -37,7 +37,7 @@ export function foldsFigure({ observations }) {
 
 const COLUMNS = [
   numeric("index", "Run", count),
-  numeric("machines", "Machines", count),
+  numeric("executors", "Machines", count),
   numeric("scale", "Scale", inputShare),
   numeric("seconds", "Measured", number, { unit: "s" }),
   numeric("predicted_seconds", "Predicted from the others", number, { unit: "s" }),
@@ -84,7 +84,7 @@ function lines({ data }) {
   if (!run) return null;
   return [
     `Run ${run.index}: ${signedPercentage(run.error_percent)}`,
-    `${machines(run.machines)}, ${inputShare(run.scale)} of the input`,
+    `${executors(run.executors)}, ${inputShare(run.scale)} of the input`,
     `measured ${duration(run.seconds)}, predicted ${duration(run.predicted_seconds)}`,
   ];
 }

@@ -1,5 +1,5 @@
 /** How the machines of the sample runs compare, and which were let go. */
-import { bandwidth, machines as countOf, number } from "../format.js";
+import { bandwidth, executors as countOf, number } from "../format.js";
 import { axis, frame } from "./axes.js";
 import { numeric } from "./columns.js";
 import { chart } from "./echart.js";

@@ -1,5 +1,5 @@
 /** What the time is spent on, against the number of machines: why it does not get faster. */
-import { asPercent, count, duration, machines, number } from "../format.js";
+import { asPercent, count, duration, executors, number } from "../format.js";
 import { frame } from "./axes.js";
 import { numeric } from "./columns.js";
 import { chart } from "./echart.js";
@@ -78,14 +78,14 @@ function columnsOf(names) {
       value: (row) => share(row, name),
     }),
   ];
-  return [numeric("machines", "Machines", count), ...names.flatMap(of)];
+  return [numeric("executors", "Machines", count), ...names.flatMap(of)];
 }
 
 function describe({ curve, shown }) {
   const told = (each, name) => `${name} ${asPercent(share(each, name, shown))}`;
   const listed = (each) => [...shown].reverse().map((name) => told(each, name)).join(", ");
   const [first, last] = [curve[0], curve.at(-1)];
-  const on = (each) => `On ${machines(each.machines)}: ${listed(each)}.`;
+  const on = (each) => `On ${executors(each.executors)}: ${listed(each)}.`;
   return `Shares of the time against machines. ${on(first)}${last === first ? "" : ` ${on(last)}`}`;
 }
 
@@ -98,14 +98,14 @@ function dominance({ curve, chosen, names, meanings }) {
     return `${asPercent(share(each, name))} of the time is ${inWords(name, meanings)}`;
   };
   const sentences = [];
-  if (chosen && chosen !== last) sentences.push(`On the chosen ${machines(chosen.machines)}, ${says(chosen)}.`);
-  sentences.push(`On ${machines(last.machines)}, ${says(last)}.`);
+  if (chosen && chosen !== last) sentences.push(`On the chosen ${executors(chosen.executors)}, ${says(chosen)}.`);
+  sentences.push(`On ${executors(last.executors)}, ${says(last)}.`);
   const turn = turningPoint(curve, names);
   if (turn === curve[0] && curve.length > 1) {
     sentences.push("On any of these numbers of machines more than half of the time is work that does not spread.");
   } else if (turn) {
     sentences.push(
-      `From ${machines(turn.machines)} on, more than half of the time is work that does not spread: further ` +
+      `From ${executors(turn.executors)} on, more than half of the time is work that does not spread: further ` +
         "machines cannot help it.",
     );
   } else if (curve.length > 1) {
@@ -116,7 +116,7 @@ function dominance({ curve, chosen, names, meanings }) {
 
 /** Whether a part is work that machines shorten: by its formula, or by its seconds where it has only a name. */
 function spreads(curve, name) {
-  if (/machines|scale|^1$/.test(name) || name === START_UP) return /\/\s*(sqrt)?\(?\s*machines/.test(name);
+  if (/executors|scale|^1$/.test(name) || name === START_UP) return /\/\s*(sqrt)?\(?\s*executors/.test(name);
   return curve.at(-1).parts[name] < HALF * curve[0].parts[name];
 }
 
@@ -157,7 +157,7 @@ function option(picture, colors) {
       axisPointer: { type: "shadow" },
     },
     xAxis: {
-      ...across, type: "category", data: curve.map((each) => String(each.machines)), splitLine: { show: false },
+      ...across, type: "category", data: curve.map((each) => String(each.executors)), splitLine: { show: false },
       axisLabel: { color: colors.muted, fontSize: 12, hideOverlap: true },
     },
     yAxis: {
@@ -198,5 +198,5 @@ function lines(params, { curve, shown, meanings }) {
     const part = share(each, name, shown);
     return `${asPercent(part)}, ${duration(part * total(each))}: ${inWords(name, meanings)}`;
   };
-  return [`${machines(each.machines)}: ${duration(each.seconds)}`, ...[...shown].reverse().map(ofPart)];
+  return [`${executors(each.executors)}: ${duration(each.seconds)}`, ...[...shown].reverse().map(ofPart)];
 }

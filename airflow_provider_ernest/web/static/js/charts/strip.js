@@ -1,6 +1,6 @@
 /** One strip of production runs: what was predicted, what they took, and whether they kept their deadlines. */
 import {
-  count, counted, dateTime, duration, durationRange, inputShare, machines, number,
+  count, counted, dateTime, duration, durationRange, inputShare, executors, number,
 } from "../format.js";
 import { axis, extent, frame, tick, timeUnit } from "./axes.js";
 import { numeric } from "./columns.js";
@@ -24,7 +24,7 @@ const MOST_DATES = 6;
 
 const COLUMNS = [
   { key: "recorded_at", title: "Recorded", class: "nowrap", render: (row) => dateTime(row.recorded_at) },
-  numeric("machines", "Machines", count),
+  numeric("executors", "Machines", count),
   numeric("scale", "Input", inputShare),
   numeric("predicted_seconds", "Predicted", number, { unit: "s" }),
   numeric("likely_low", "80 %, from", number, { unit: "s", value: (row) => row.likely_seconds?.[0] ?? null }),
@@ -76,7 +76,7 @@ function describe(runs, missed) {
   if (missed.length) parts.push(`Missed: ${listed(missed)}.`);
   if (ranged.length) parts.push(`Within the 80 % range: ${count(within.length)} of ${count(ranged.length)}.`);
   const last = runs.at(-1);
-  parts.push(`The last took ${duration(last.seconds)} on ${machines(last.machines)}.`);
+  parts.push(`The last took ${duration(last.seconds)} on ${executors(last.executors)}.`);
   return parts.join(" ");
 }
 
@@ -96,7 +96,7 @@ function missedWords(run) {
 
 function told(run) {
   return [
-    `${duration(run.seconds)} on ${machines(run.machines)}`,
+    `${duration(run.seconds)} on ${executors(run.executors)}`,
     dateTime(run.recorded_at),
     Number.isFinite(run.predicted_seconds) ? `predicted: ${duration(run.predicted_seconds)}` : "nothing was predicted",
     run.likely_seconds ? `80 % of runs: ${durationRange(run.likely_seconds)}` : "",

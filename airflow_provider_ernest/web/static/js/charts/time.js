@@ -1,5 +1,5 @@
 /** How long a run takes on each number of machines. */
-import { count, duration, durationRange, inputShare, machines } from "../format.js";
+import { count, duration, durationRange, inputShare, executors } from "../format.js";
 import { axis, extent, tick, timeUnit } from "./axes.js";
 import { chart } from "./echart.js";
 import { legend } from "./legend.js";
@@ -74,15 +74,15 @@ function typesBeside({ alternatives, instance_type: own }) {
   }
   const fastest = ({ points }) => Math.min(...points.map((each) => each.seconds));
   return [...found]
-    .map(([type, points]) => ({ type, points: points.sort((one, other) => one.machines - other.machines) }))
+    .map(([type, points]) => ({ type, points: points.sort((one, other) => one.executors - other.executors) }))
     .sort((one, other) => fastest(one) - fastest(other));
 }
 
 /** The point of the curve that was chosen; null where nothing was, or another type. */
 export function chosenPoint(prediction) {
-  const { machines: chosen, instance_type: type } = prediction.decision ?? {};
+  const { executors: chosen, instance_type: type } = prediction.decision ?? {};
   if (type !== prediction.instance_type) return null; // the curve is of another type
-  return prediction.curve.find((each) => each.machines === chosen) ?? null;
+  return prediction.curve.find((each) => each.executors === chosen) ?? null;
 }
 
 /** The chosen configuration of another type; null where there is none, or a mix. */
@@ -92,11 +92,11 @@ function chosenElsewhere({ decision, alternatives }) {
 }
 
 function isSame(one, other) {
-  return one.machines === other.machines && one.instance_type === other.instance_type;
+  return one.executors === other.executors && one.instance_type === other.instance_type;
 }
 
 function observedMachines(observations) {
-  return observations.length ? extent(observations.map((run) => run.machines)) : null;
+  return observations.length ? extent(observations.map((run) => run.executors)) : null;
 }
 
 /** All that must be on the axis of time, in seconds. */
@@ -116,7 +116,7 @@ function option(picture, colors) {
   const { prediction, samples, productionRuns, deadline, isLogarithmic, observed, others } = picture;
   const { curve } = prediction;
   const unit = unitOf(picture);
-  const counts = [...curve, ...samples, ...productionRuns].map((each) => each.machines);
+  const counts = [...curve, ...samples, ...productionRuns].map((each) => each.executors);
   return {
     grid: grid({ right: roomForNames(picture) }),
     tooltip: tooltip(colors, ({ data }) => data?.tell?.()),
@@ -165,7 +165,7 @@ function otherLines({ others }, unit, colors) {
     symbol: "none",
     z: 1,
     lineStyle: { color: colors.muted, width: 1.2, opacity: 0.45 },
-    data: points.map((each) => [each.machines, each.seconds / unit.seconds]),
+    data: points.map((each) => [each.executors, each.seconds / unit.seconds]),
   }));
 }
 
@@ -174,7 +174,7 @@ function otherNames({ others, isNarrow }, unit, colors) {
   if (isNarrow) return null;
   const beside = { position: "right", distance: BEFORE_NAMES - 4, color: colors.muted };
   return scatter(others.map(({ type, points }) => ({
-    value: [points.at(-1).machines, points.at(-1).seconds / unit.seconds], label: label(colors, () => type, beside),
+    value: [points.at(-1).executors, points.at(-1).seconds / unit.seconds], label: label(colors, () => type, beside),
   })), { silent: true, symbolSize: 2, z: 2, itemStyle: { opacity: 0 }, labelLayout: { moveOverlap: "shiftY" } });
 }
 
@@ -193,7 +193,7 @@ function band(curve, name, color, unit) {
   const edge = (place) =>
     curve.flatMap((each) => {
       const seconds = Math.max(each[name][place], each.seconds / FURTHEST / 10) / unit.seconds;
-      return widths.map((width) => [each.machines * width, seconds]);
+      return widths.map((width) => [each.executors * width, seconds]);
     });
   return area([...edge(1), ...edge(0).reverse()], color);
 }
@@ -216,7 +216,7 @@ function lines(curve, observed, unit, colors) {
       symbol: "none",
       z: 2,
       lineStyle: { color: colors.fit, width: 2.5, type: dashes },
-      data: part.map((each) => [each.machines, each.seconds / unit.seconds]),
+      data: part.map((each) => [each.executors, each.seconds / unit.seconds]),
     }));
 }
 
@@ -233,21 +233,21 @@ function curvePoints(curve, unit, colors) {
 /** A point of the curve. Its words are made when they are asked for: of a thousand points, few are. */
 function told(each, unit) {
   const tell = () => [
-    `${machines(each.machines)}: ${duration(each.seconds)}`,
+    `${executors(each.executors)}: ${duration(each.seconds)}`,
     each.likely_seconds ? `80 %: ${durationRange(each.likely_seconds)}` : "",
     each.nearly_certain_seconds ? `95 %: ${durationRange(each.nearly_certain_seconds)}` : "",
     each.extrapolates,
   ].filter(Boolean);
-  return { value: [each.machines, each.seconds / unit.seconds], tell };
+  return { value: [each.executors, each.seconds / unit.seconds], tell };
 }
 
 function sampleRun(run, unit) {
   const total = fromSubmission(run);
   return {
-    value: [run.machines, total / unit.seconds],
+    value: [run.executors, total / unit.seconds],
     tell: () => [
       `Sample run ${run.index}: ${duration(total)}`,
-      `${machines(run.machines)}, ${inputShare(run.scale)} of the input`,
+      `${executors(run.executors)}, ${inputShare(run.scale)} of the input`,
       run.startup_seconds ? `of it ${duration(run.startup_seconds)} start-up` : "",
     ].filter(Boolean),
   };
@@ -255,10 +255,10 @@ function sampleRun(run, unit) {
 
 function production(runs, scale, unit, colors) {
   const marked = (run) => ({
-    value: [run.machines, run.seconds / unit.seconds],
+    value: [run.executors, run.seconds / unit.seconds],
     tell: () => [
       `Production run: ${duration(run.seconds)}`,
-      `${machines(run.machines)}, ${inputShare(run.scale)} of the input`,
+      `${executors(run.executors)}, ${inputShare(run.scale)} of the input`,
       run.predicted_seconds ? `predicted: ${duration(run.predicted_seconds)}` : "",
       run.is_unusual ? "outside the 95 % interval" : "",
     ].filter(Boolean),
@@ -277,8 +277,8 @@ function production(runs, scale, unit, colors) {
 /** Whether the chosen point is in the right half, where words beside it go to its left. */
 function isAtRight({ chosen, prediction, isLogarithmic }) {
   if (!chosen) return false;
-  const [low, high] = extent(prediction.curve.map((each) => each.machines));
-  return chosen.machines > (isLogarithmic ? Math.sqrt(low * high) : (low + high) / 2);
+  const [low, high] = extent(prediction.curve.map((each) => each.executors));
+  return chosen.executors > (isLogarithmic ? Math.sqrt(low * high) : (low + high) / 2);
 }
 
 /** Where the words on the line of the deadline lie: away from the band, above the line if they fit. */
@@ -315,6 +315,6 @@ function runnersUp({ prediction, others }, unit, colors) {
   const next = prediction.runners_up.map((each) => drawn.find((other) => isSame(other, each))).filter(Boolean);
   return scatter(next.map((each) => ({
     ...told(each, unit),
-    label: label(colors, () => count(each.machines), { position: "top", distance: 3, color: colors.muted }),
+    label: label(colors, () => count(each.executors), { position: "top", distance: 3, color: colors.muted }),
   })), { ...ring(colors, false), z: 5, labelLayout: { hideOverlap: true } });
 }

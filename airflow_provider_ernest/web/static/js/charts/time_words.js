@@ -1,5 +1,5 @@
 /** What the figure of time against machines says in words. */
-import { count, counted, countedRange, duration, inputShare, isolated, machines, number } from "../format.js";
+import { count, counted, countedRange, duration, inputShare, isolated, executors, number } from "../format.js";
 import { numeric } from "./columns.js";
 
 /** A production run is beside the line where its scale is within this share of the one that is predicted. */
@@ -12,12 +12,12 @@ export function isComparable(run, scale) {
 
 /** Whether runs on fewer or more machines than that were never observed. */
 export function isBeyond(each, observed) {
-  return !observed || each.machines < observed[0] || each.machines > observed[1];
+  return !observed || each.executors < observed[0] || each.executors > observed[1];
 }
 
 /** The columns of the numbers behind it. */
 export const COLUMNS = [
-  numeric("machines", "Machines", count),
+  numeric("executors", "Machines", count),
   numeric("seconds", "Predicted", number, { unit: "s" }),
   numeric("likely_low", "80 %, from", number, { unit: "s", value: (row) => row.likely_seconds[0] }),
   numeric("likely_high", "80 %, to", number, { unit: "s", value: (row) => row.likely_seconds[1] }),
@@ -45,8 +45,8 @@ export function describe({ prediction, chosen, others, deadline, observations, p
   const fastest = curve.reduce((best, each) => (each.seconds < best.seconds ? each : best));
   const parts = [
     `Predicted time against machines for ${inputShare(scale)} of the input: ${duration(first.seconds)} on ` +
-      `${machines(first.machines)}, ${duration(last.seconds)} on ${machines(last.machines)}; the fastest is ` +
-      `${duration(fastest.seconds)} on ${machines(fastest.machines)}.`,
+      `${executors(first.executors)}, ${duration(last.seconds)} on ${executors(last.executors)}; the fastest is ` +
+      `${duration(fastest.seconds)} on ${executors(fastest.executors)}.`,
   ];
   if (chosen) parts.push(`Chosen: ${configuration(chosen, prediction)}, ${duration(chosen.seconds)}.`);
   if (others.length) parts.push(`Faint lines: ${others.map(ofType).join("; ")}.`);
@@ -57,14 +57,14 @@ export function describe({ prediction, chosen, others, deadline, observations, p
 }
 
 /** Machines, and of which type where that is not the one that the line is of. */
-export function configuration({ machines: number, instance_type: type }, prediction) {
+export function configuration({ executors: number, instance_type: type }, prediction) {
   const isOther = type && type !== prediction.instance_type;
-  return `${machines(number)}${isOther ? ` of ${isolated(type)}` : ""}`;
+  return `${executors(number)}${isOther ? ` of ${isolated(type)}` : ""}`;
 }
 
 function ofType({ type, points }) {
   const [first, last] = [points[0], points.at(-1)];
-  const on = (each) => `${duration(each.seconds)} on ${machines(each.machines)}`;
+  const on = (each) => `${duration(each.seconds)} on ${executors(each.executors)}`;
   return `${isolated(type)} ${on(first)}${last === first ? "" : `, ${on(last)}`}`;
 }
 

@@ -33,8 +33,8 @@ export function askedAtFirst(params, { defaults: request, model }) {
     confidence: confidenceOf(params, defaults),
     price: orKnown("price_per_hour"),
     billed: Object.fromEntries([...BILLED, ...SHARED].map((name) => [name, orKnown(name)])),
-    minMachines: given("min_machines") ?? defaults.min_machines ?? 1,
-    maxMachines: given("max_machines") ?? defaults.max_machines ?? 32,
+    minMachines: given("min_executors") ?? defaults.min_executors ?? 1,
+    maxMachines: given("max_executors") ?? defaults.max_executors ?? 32,
   };
 }
 
@@ -79,8 +79,8 @@ export function predictionParams(page, asked) {
     confidence: asked.confidence,
     price_per_hour: asked.price,
     ...asked.billed,
-    min_machines: asked.minMachines,
-    max_machines: asked.maxMachines,
+    min_executors: asked.minMachines,
+    max_executors: asked.maxMachines,
   };
 }
 
@@ -99,7 +99,7 @@ export function remember(params, asked) {
     confidence: asked.confidence,
     price_per_hour: orTakenAway(asked.price),
     ...Object.fromEntries(Object.entries(asked.billed).map(([name, value]) => [name, orTakenAway(value)])),
-    min_machines: asked.minMachines,
-    max_machines: asked.maxMachines,
+    min_executors: asked.minMachines,
+    max_executors: asked.maxMachines,
   });
 }

@@ -65,7 +65,7 @@ function confidencesWith(asked) {
 }
 
 function machineFields(asked, isIterative, onChange, onInvalid) {
-  const machines = { minimum: 1, maximum: MOST_MACHINES, isWhole: true, isRequired: true, onInvalid };
+  const bounds = { minimum: 1, maximum: MOST_MACHINES, isWhole: true, isRequired: true, onInvalid };
   return [
     numberField({
       id: "scale", label: "Scale of the input", hint: "1 is the whole input sampled from.", value: asked.scale,
@@ -76,11 +76,11 @@ function machineFields(asked, isIterative, onChange, onInvalid) {
       maximum: LARGEST, placeholder: "unknown", onInvalid, onChange: (value) => onChange({ price: value }),
     }),
     numberField({
-      ...machines, id: "min-machines", label: "At least", unit: "machines", value: asked.minMachines,
+      ...bounds, id: "min-machines", label: "At least", unit: "machines", value: asked.minMachines,
       onChange: (value) => onChange({ minMachines: value }),
     }),
     numberField({
-      ...machines, id: "max-machines", label: "At most", unit: "machines", value: asked.maxMachines,
+      ...bounds, id: "max-machines", label: "At most", unit: "machines", value: asked.maxMachines,
       onChange: (value) => onChange({ maxMachines: value }),
     }),
     isIterative

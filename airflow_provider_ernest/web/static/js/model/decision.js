@@ -54,7 +54,7 @@ function cautionLine({ words, about, tone }) {
 const COLUMNS = [
   { key: "roles", title: "Which", class: "words", value: (row) => row.roles.join(", "),
     render: (row) => (row.roles.length ? element("span", {}, row.roles.map(inSentence).join(", ")) : null) },
-  numeric("machines", "Machines", count),
+  numeric("executors", "Machines", count),
   { key: "seconds", title: "Time", align: "right", class: "nowrap",
     render: (row) => `${duration(row.seconds)}${row.extrapolates ? " *" : ""}` },
   numeric("cost", "Cost", dollars),
@@ -67,7 +67,7 @@ function inSentence(role, place) {
 
 /** The type of machine stands below the number where there are several to choose from. */
 function withType(column) {
-  return { ...column, render: (row) => element("span", {}, count(row.machines),
+  return { ...column, render: (row) => element("span", {}, count(row.executors),
     element("span", { class: "below" }, element("bdi", {}, isolated(row.instance_type)))) };
 }
 
@@ -76,7 +76,7 @@ export function candidates({ rows, worth }) {
   const isKnown = (column) => rows.some((row) => (column.value ? column.value(row) : row[column.key]) !== null);
   const types = new Set(rows.map((row) => row.instance_type));
   const columns = COLUMNS.filter(isKnown).map((column) =>
-    (column.key === "machines" && types.size > 1 ? withType(column) : column));
+    (column.key === "executors" && types.size > 1 ? withType(column) : column));
   const beyond = rows.find((row) => row.extrapolates);
   return [
     dataTable({

@@ -4,14 +4,14 @@ import { numeric } from "../charts/columns.js";
 import { element } from "../dom.js";
 import { downloadButtons } from "../download.js";
 import { fallbackWords } from "../fallback.js";
-import { count, dateTime, dollars, duration, isolated, machines, probability, unbroken } from "../format.js";
+import { count, dateTime, dollars, duration, isolated, executors, probability, unbroken } from "../format.js";
 import { dataTable } from "../table.js";
 import { card } from "./slot.js";
 
 const DECISION_COLUMNS = [
   { key: "decided_at", title: "Decided", class: "nowrap", render: decidedAt },
   { key: "goal", title: "Goal", class: "words", render: (row) => unbroken(row.goal) },
-  numeric("machines", "Machines", count),
+  numeric("executors", "Machines", count),
   { key: "instance_type", title: "Of type", value: typesOf },
   numeric("predicted_seconds", "Predicted", duration),
   numeric("predicted_cost", "Cost", dollars),
@@ -30,7 +30,7 @@ const FALLBACK_COLUMN = { key: "fallback", title: "Fallback", class: "long", ren
 
 function typesOf({ composition, instance_type: type }) {
   if (!composition.length) return type;
-  return composition.map((each) => `${machines(each.machines)} of ${isolated(each.instance_type)}`).join(", ");
+  return composition.map((each) => `${executors(each.executors)} of ${isolated(each.instance_type)}`).join(", ");
 }
 
 function decidedAt(row) {

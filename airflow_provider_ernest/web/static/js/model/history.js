@@ -20,7 +20,7 @@ const ROWS_AT_FIRST = 5;
 const COLUMNS = [
   { key: "recorded_at", title: "Run", class: "nowrap", render: (row) => (row.origin
     ? airflowLink(taskUrl(row.origin), dateTime(row.recorded_at)) : dateTime(row.recorded_at)) },
-  numeric("machines", "Machines", count),
+  numeric("executors", "Machines", count),
   { key: "scale", title: "Input", align: "right", render: (row) => inputShare(row.scale), isOptional: true,
     value: (row) => row.scale },
   numeric("predicted_seconds", "Predicted", duration),

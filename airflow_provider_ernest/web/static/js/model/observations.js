@@ -15,7 +15,7 @@ const COLUMNS = [
   { key: "is_production", title: "Of", isOptional: true, class: "nowrap",
     value: (row) => (row.is_production ? "production" : row.from_history ? "history" : null),
     render: (row) => (row.is_production ? "production" : row.from_history ? "from history" : "sampling") },
-  numeric("machines", "Machines", count),
+  numeric("executors", "Machines", count),
   numeric("scale", "Scale", inputShare),
   numeric("seconds", "Took", number, { unit: "s" }),
   numeric("startup_seconds", "Start-up", number, { unit: "s" }),

@@ -124,7 +124,7 @@ async function predict(page, state, places) {
 
 function askedWords({ curve, scale, iterations, goal }) {
   return [
-    `Asked for: ${count(curve[0].machines)} to ${counted(curve.at(-1).machines, "machine")}`,
+    `Asked for: ${count(curve[0].executors)} to ${counted(curve.at(-1).executors, "machine")}`,
     `${inputShare(scale)} of the input`,
     iterations ? counted(iterations, "iteration") : "",
     goal ?? "",

@@ -34,14 +34,14 @@ function isOutside(seconds, range) {
 }
 
 function pointsOf({ sizes }, curve) {
-  const byMachines = new Map(curve.map((each) => [each.machines, each]));
-  const [least, most] = [curve[0].machines, curve.at(-1).machines];
-  const isShown = (size) => isSound(size) && size.machines >= least && size.machines <= most;
-  return sizes.filter(isShown).map(({ machines: number, replayed_seconds: taken }) => {
+  const byMachines = new Map(curve.map((each) => [each.executors, each]));
+  const [least, most] = [curve[0].executors, curve.at(-1).executors];
+  const isShown = (size) => isSound(size) && size.executors >= least && size.executors <= most;
+  return sizes.filter(isShown).map(({ executors: number, replayed_seconds: taken }) => {
     const model = byMachines.get(number);
     const nearlyCertain = model?.nearly_certain_seconds ?? null;
     return {
-      machines: number, seconds: taken, predicted: model?.seconds ?? null, nearlyCertain,
+      executors: number, seconds: taken, predicted: model?.seconds ?? null, nearlyCertain,
       isOutside: isOutside(taken, nearlyCertain),
     };
   });

@@ -91,7 +91,7 @@ function errors({ observations, model }) {
 }
 
 const REPLAY_COLUMNS = [
-  numeric("machines", "Machines", (value) => String(value)),
+  numeric("executors", "Machines", (value) => String(value)),
   numeric("seconds", "By replay", duration),
   numeric("predicted", "By the model", duration),
   { key: "nearlyCertain", title: "95 % of runs", class: "nowrap", render: (row) => durationRange(row.nearlyCertain) },

@@ -7,7 +7,7 @@ import { copyable } from "../copy.js";
 import { element, replace } from "../dom.js";
 import { figure } from "../figure.js";
 import {
-  bandwidth, counted, dateTime, duration, inputShare, inReadersTime, isolated, machines, percentage,
+  bandwidth, counted, dateTime, duration, inputShare, inReadersTime, isolated, executors, percentage,
   signedPercentage, unbroken,
 } from "../format.js";
 import { facts, notice } from "../header.js";
@@ -165,9 +165,9 @@ function whichRun({ purpose, application_id: application, history_url: history, 
   return element("span", {}, isReport ? null : kind, named, task);
 }
 
-function conditionsOf({ recorded_at: at, machines: number, slots, scale, iterations }) {
+function conditionsOf({ recorded_at: at, executors: number, slots, scale, iterations }) {
   const told = [
-    `${at ? `${dateTime(at).slice(0, 16)} ` : ""}on ${machines(number)}, ${counted(slots, "task")} at once`,
+    `${at ? `${dateTime(at).slice(0, 16)} ` : ""}on ${executors(number)}, ${counted(slots, "task")} at once`,
     `${inputShare(scale)} of the input`,
     iterations ? counted(iterations, "iteration") : "",
   ];

@@ -165,7 +165,7 @@ export function whatIfs(run) {
 export function otherSizes(run) {
   if (!run.sizes.length) return null;
   const columns = [
-    numeric("machines", "Machines", count),
+    numeric("executors", "Machines", count),
     numeric("seconds", "Run would take", duration),
     numeric("change", "Change", signedPercentage, {
       value: (row) => (run.replayed_seconds > 0
@@ -179,7 +179,7 @@ export function otherSizes(run) {
     },
     dataTable({
       caption: titleOf("The run on other numbers of machines", run), captionHidden: true, columns, rows: run.sizes,
-      limit: STAGES_AT_FIRST, highlight: (row) => row.machines === run.machines,
+      limit: STAGES_AT_FIRST, highlight: (row) => row.executors === run.executors,
     }),
   );
 }

@@ -15,7 +15,7 @@ export const SORTS = [
   { key: "cost", title: "Dollars a run", orders: BY_SIZE },
   { key: "deadlines", title: "Deadlines kept", orders: ["fewest first", "most first"] },
   { key: "seconds", title: "Time", orders: ["shortest first", "longest first"] },
-  { key: "machines", title: "Machines", orders: BY_SIZE },
+  { key: "executors", title: "Machines", orders: BY_SIZE },
   { key: "state", title: "State", orders: ["best first", "worst first"] },
   { key: "run_at", title: "Last run", orders: ["oldest first", "newest first"] },
   { key: "job", title: "Job", orders: ["A to Z", "Z to A"] },
@@ -34,7 +34,7 @@ function jobCell(row) {
 
 function machinesCell(row) {
   const below = [row.machines_type, row.is_fallback ? "fallback" : null].filter(Boolean).join(", ");
-  return row.machines === null ? null : cell(count(row.machines), below);
+  return row.executors === null ? null : cell(count(row.executors), below);
 }
 
 function timeCell(row) {
@@ -90,7 +90,7 @@ function lastRunCell(row) {
 
 const COLUMNS = [
   { key: "job", title: "Job", class: "words", render: jobCell },
-  { key: "machines", title: "Machines", align: "right", render: machinesCell },
+  { key: "executors", title: "Machines", align: "right", render: machinesCell },
   { key: "seconds", title: "Time", align: "right", render: timeCell },
   { key: "month", title: "Dollars a month", align: "right", render: monthCell },
   { key: "saved", title: "Saved a month", align: "right", render: savedCell },

@@ -7,7 +7,7 @@ import { element, hidden, renew, setText } from "../dom.js";
 import { fallbackWords } from "../fallback.js";
 import { follower, isGoingOn } from "../follow.js";
 import {
-  asPercent, dateTime, dollars, duration, durationRange, inReadersTime, isolated, machines, number, percentage,
+  asPercent, dateTime, dollars, duration, durationRange, inReadersTime, isolated, executors, number, percentage,
   probability, unbroken,
 } from "../format.js";
 import { facts, fillPage, notice, pageHeader } from "../header.js";
@@ -21,9 +21,9 @@ function isKnown(value) {
 }
 
 /** The machines that were decided, with their type or types. */
-function chosenWords({ machines: count, instance_type: type, composition }) {
-  const parts = composition.length ? composition : [{ machines: count, instance_type: type }];
-  return parts.map((each) => `${machines(each.machines)} of ${isolated(each.instance_type)}`).join(" and ");
+function chosenWords({ executors: count, instance_type: type, composition }) {
+  const parts = composition.length ? composition : [{ executors: count, instance_type: type }];
+  return parts.map((each) => `${executors(each.executors)} of ${isolated(each.instance_type)}`).join(" and ");
 }
 
 function titleOf({ decision, failures }) {

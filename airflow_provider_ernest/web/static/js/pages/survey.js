@@ -71,8 +71,8 @@ function columnsOf(page) {
   return [
     { key: "job", title: "Job", class: "words", value: (row) => row.job,
       render: (row) => cell(link(row), row.bound_by ? `bound by ${row.bound_by}` : null) },
-    { key: "machines", title: "Machines", ...numbers,
-      render: (row) => (isKnown(row.machines) ? count(row.machines) : null) },
+    { key: "executors", title: "Machines", ...numbers,
+      render: (row) => (isKnown(row.executors) ? count(row.executors) : null) },
     { key: "seconds", title: "Time", ...numbers, render: (row) => duration(row.seconds) },
     { key: "monthly", title: page.is_money ? "Dollars a month" : "Machine-hours a month", fileUnit: unit, ...numbers,
       render: (row) => (isKnown(row.monthly)
