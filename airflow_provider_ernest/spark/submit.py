@@ -158,6 +158,15 @@ class ErnestSubmitHook(SparkSubmitHook):
         """End driver and spark-submit; returns the ids of the processes ended. May be repeated."""
         self._is_ended = True
         try:
+            # The stock hook ends a driver on the cluster, but only while spark-submit runs.
+            if self._submit_sp is not None and self._connection["deploy_mode"] == "cluster":
+                self.on_kill()
+        finally:
+            ended = self._end_processes()
+        return ended
+
+    def _end_processes(self) -> list[int]:
+        try:
             process = self._submit_sp
             if process is None or process.poll() is not None:
                 return []
@@ -165,6 +174,11 @@ class ErnestSubmitHook(SparkSubmitHook):
         finally:
             if self._secret_file is not None:
                 self._secret_file.remove()
+
+    def on_kill(self) -> None:
+        """As the stock hook, which needs the namespace on Kubernetes even if it is the default one."""
+        self._connection["namespace"] = self._connection["namespace"] or self._output.namespace
+        super().on_kill()
 
     def _process_spark_submit_log(self, itr: Iterator[Any]) -> None:
         """Follow the output; first of all, end what was started while `end` was called."""
@@ -362,6 +376,8 @@ _EXCEPTION = re.compile(
 )
 _REFUSED_SECRET = re.compile(r"SaslException: .*Mismatched response")
 """Logged by a driver whose secret is not its master's. It then fails in whichever call came first."""
+_NAMESPACE = re.compile(r"\s+namespace: (\S+)")
+"""Logged by spark-submit in cluster mode, among what else it knows of the driver's pod."""
 _ONLY_EXIT_CODE = "org.apache.spark.SparkUserAppException"
 """Behind the trace of a Python program, it says no more than that there was one."""
 
@@ -373,6 +389,8 @@ class DriverOutput:
         self.failure = ""
         """The last exception of an uncaught trace, as it was printed."""
         self.secret_is_refused = False
+        self.namespace: str | None = None
+        """Of the driver's pod on Kubernetes."""
         self._is_in_trace = False
 
     def lines(self, output: Iterable[Any]) -> Iterator[Any]:
@@ -384,6 +402,8 @@ class DriverOutput:
     def _look_at(self, line: str) -> None:
         if _REFUSED_SECRET.search(line):
             self.secret_is_refused = True
+        if found_namespace := _NAMESPACE.fullmatch(line):
+            self.namespace = found_namespace[1]
         if _LOGGED.match(line):
             self._is_in_trace = False
         elif _TRACE.match(line):

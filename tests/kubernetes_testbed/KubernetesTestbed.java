@@ -547,5 +547,10 @@ public final class KubernetesTestbed {
       TimeUnit.MILLISECONDS.sleep(50);
     }
     processes.forEach(ProcessHandle::destroyForcibly);
+    for (Placed one : pods) {
+      if (one.process != null) {
+        one.process.waitFor();
+      }
+    }
   }
 }

@@ -21,6 +21,6 @@ What it does not show:
 * a pod's logs by the API, init containers and side-cars.
 """
 
-from tests.kubernetes_testbed.testbed import KubernetesTestbed, Pod
+from tests.kubernetes_testbed.testbed import NAMESPACE, KubernetesTestbed, Pod
 
-__all__ = ["KubernetesTestbed", "Pod"]
+__all__ = ["NAMESPACE", "KubernetesTestbed", "Pod"]
