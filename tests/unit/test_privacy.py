@@ -139,7 +139,7 @@ NOT_CACHED = {
 
 def explained(application_id: str, *, executors: int) -> list[dict[str, Any]]:
     """The log of a run of which a profile can be made, with secrets wherever a program may have put them."""
-    environment, start, *executors, end = events(application_id, executors=executors)
+    environment, start, *added, end = events(application_id, executors=executors)
     environment["Spark Properties"].update(CONF)
     start["App Name"] = f"load '{PLANTED}-name'"
     asked = {

@@ -131,6 +131,7 @@ def test_one_goal_is_stated(misunderstood, logs):
 
 
 def test_aws_is_asked_for_the_types_that_the_logs_tell(ernest, tmp_path, monkeypatch):
+    from airflow_provider_ernest.cli import machines
     from airflow_provider_ernest.clusters.ec2 import prices
 
     asked = []
