@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 # Profiles looked through beyond a training's number of runs: other runs of the job may have come between.
 _NEWER_PROFILES = 100
 
-_MOST_SIZES = 48  # of more numbers of machines so many are replayed, closer together where they are few
+_MOST_SIZES = 48  # of more numbers of executors so many are replayed, closer together where they are few
 _LEAST_PERCENT = 0.5  # less is not worth a line
 
 # Fields of the report that come from the first run's profile.
@@ -47,7 +47,7 @@ _OF_PROFILE = (
 def profiles_of(
     observations: Sequence[Observation], *, job: str, store: ModelStore
 ) -> tuple[ProfileRecord, ...]:
-    """The stored profiles of some sample runs; first those with the largest scale and the most machines.
+    """The stored profiles of some sample runs; first those with the largest scale and the most executors.
 
     Raises:
         StoreError: the store cannot be read.
@@ -104,7 +104,7 @@ def replay_opinion(
     scale: float = 1.0,
     iterations: int | None = None,
 ) -> ReplayOpinion:
-    """The replay of a job's sample runs on production's machines, beside its model's predictions."""
+    """The replay of a job's sample runs on production's executors, beside its model's predictions."""
     silent = ReplayOpinion(scale=scale, iterations=iterations)
     if iterations is not None and any(profile.iterations is None for profile in profiles):
         return replace(

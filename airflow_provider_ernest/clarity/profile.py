@@ -60,7 +60,7 @@ _SUMMED = (
     *("shuffle_remote_bytes", "shuffle_local_bytes", "shuffle_written_bytes"),
 )
 _DIGITS = 4  # Spark's times are milliseconds
-_LATE_SHARE = 0.05  # a machine that joined later than after this share of the run is reported
+_LATE_SHARE = 0.05  # an executor that joined later than after this share of the run is reported
 
 # Of a job's task time makes it one of MLlib or GraphX, which prepare their data by queries and RDDs.
 _LIBRARY_SHARE = 0.2
@@ -90,7 +90,7 @@ def profile_run(
         event_log: its path.
 
     Raises:
-        EventLogError: no task ended, or nothing happened after the machines had come.
+        EventLogError: no task ended, or nothing happened after the executors had come.
     """
     if not log.clean_seconds > 0:
         raise EventLogError(
@@ -137,13 +137,13 @@ def profile_run(
 
 
 def sizes_around(executors: int) -> tuple[int, ...]:
-    """Powers of two up to four times as many machines, and the number itself."""
+    """Powers of two up to four times as many executors, and the number itself."""
     powers = (2**power for power in range((4 * executors).bit_length()))
     return tuple(sorted({executors, *powers}))
 
 
 def _can_hold_barriers(log: EventLog, executors: int) -> bool:
-    """Whether all tasks of a barrier stage find slots on so many machines, or Spark refuses it."""
+    """Whether all tasks of a barrier stage find slots on so many executors, or Spark refuses it."""
     return executors * _slots(log) >= log.barrier_tasks * max(1, log.most_executors)
 
 
@@ -293,13 +293,13 @@ def _rounded(value: float) -> float:
 def optex_phases(log: EventLog, use: ResourceUse | None = None) -> PhaseSeconds:
     """The seconds of a run by phase (Sidhanta et al. 2016, section 3); they add up to the application's time.
 
-    * initialisation: from the start until the last machine had registered or, if earlier, until the first
+    * initialisation: from the start until the last executor had registered or, if earlier, until the first
     job was
       submitted or the first task launched
     * variable sharing: the time without running tasks in which the driver built and sent the broadcasts of a
     query.
       Their collection runs tasks, and counts as those do
-    * preparation: all other time without running tasks: the driver plans, schedules, waits for machines,
+    * preparation: all other time without running tasks: the driver plans, schedules, waits for executors,
     works on
       results, and closes the application
     * communication: of the time with running tasks, the share that they spent fetching from other machines,

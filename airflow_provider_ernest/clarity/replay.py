@@ -1,4 +1,4 @@
-"""A run replayed from its event log: as it was, with other seconds of its tasks, or on other machines.
+"""A run replayed from its event log: as it was, with other seconds of its tasks, or on other executors.
 
 Each stage's tasks start in the order of the real run, each on the first free slot, as in Spark's own
 scheduler, Ousterhout's simulation (NSDI 2015, section 2.4) and Sparklens. Of several stages that of the
@@ -47,7 +47,7 @@ class Replayed:
 
     @property
     def seconds(self) -> float:
-        """From when all machines are there to the application's end."""
+        """From when all executors are there to the application's end."""
         return self.moments[self.plan.end]
 
     @cached_property
@@ -70,7 +70,7 @@ def replay(
 ) -> Replayed:
     """Replay a run, with its own executors, when it had them, and its own seconds by default.
 
-    Another number of machines is there all the time, each with the median number of slots of the run's
+    Another number of executors is there all the time, each with the median number of slots of the run's
     machines; there are as many first tasks as slots then, and data comes from as many other machines. The
     plan and the warm-up are those of the log, if they are at hand; `task_seconds` have shape (tasks,).
 
@@ -110,7 +110,7 @@ def replay(
 def replay_sizes(
     log: EventLog, executor_counts: Iterable[int], *, as_it_was: Replayed | None = None
 ) -> tuple[ReplayedSize, ...]:
-    """Replay the run on each number of machines (as Sparklens does), ascending, each once.
+    """Replay the run on each number of executors (as Sparklens does), ascending, each once.
 
     Raises:
         EventLogError: no task ended, so that there is nothing to replay.
@@ -320,7 +320,7 @@ class WarmUp:
     """How much longer the first tasks of a stage on a slot take: other sizes have other numbers of those.
 
     A first task loads classes, has its code compiled and gets its closure and data set. In a replay on other
-    machines each task keeps its own seconds, and each slot's first task of a stage takes the stage's excess.
+    executors each task keeps its own seconds, and each slot's first task of a stage takes the stage's excess.
     """
 
     is_first: BoolColumn  # of its stage on its slot, (tasks,)

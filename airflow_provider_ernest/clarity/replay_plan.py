@@ -48,7 +48,7 @@ class Moments:
         self.followers.append([])
         self.at.append(at)
         self.after.append(waits_for)
-        # Work may begin before the last machine has come.
+        # Work may begin before the last executor has come.
         self.gap_seconds.append(gap if waits_for == (BEGIN,) else max(0.0, gap))
         return len(self.at) - 1
 

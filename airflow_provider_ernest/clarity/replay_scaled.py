@@ -1,4 +1,4 @@
-"""How long a job would take at another scale and on other machines, by replay of the profiles of its runs.
+"""How long a job would take at another scale and on other executors, by replay of the profiles of its runs.
 
 A run with the largest input is replayed, with the number and size of tasks that all runs show its stages to
 have at the new scale; the driver's time between them stays. The error is found by replaying each other run
@@ -46,7 +46,7 @@ def replay_scaled(
     executor_cores: int,
     iterations: int | None = None,
 ) -> ReplayOpinion:
-    """Replay a job at another scale on several numbers of machines; clean seconds, without the start-up.
+    """Replay a job at another scale on several numbers of executors; clean seconds, without the start-up.
 
     The profiles of several scales show how its stages grow; the replayed run's iterations stay by default.
     """
@@ -123,7 +123,7 @@ class _Source:
         self._left_out_seconds = _left_out_seconds(profile)
 
     def seconds(self, *, scale: float, executors: int, slots: int, iterations: int | None) -> float:
-        """Clean seconds at another scale, on other machines."""
+        """Clean seconds at another scale, on other executors."""
         remote = remote_share_change(had=self._profile.executors, executors=executors)
         work = []
         for stage, points, each in zip(self._profile.stages, self._points, self._work, strict=True):
@@ -353,7 +353,7 @@ def _tasks(points: Sequence[StagePoint], *, scale: float, slots: int) -> float:
     waves = counts / np.array([point.slots for point in points])
     scales = np.array([point.scale for point in points])
     is_constant = bool((counts == counts[0]).all())
-    # Numbers of partitions are rounded; runs with more input often have more machines, too.
+    # Numbers of partitions are rounded; runs with more input often have more executors, too.
     follows_scale = bool((np.abs(counts - source.tasks * scales / source.scale) <= 1.0).all())
     if source.reads_input and follows_scale and not (several and is_constant):
         return source.tasks * scale / source.scale

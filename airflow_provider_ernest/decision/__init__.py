@@ -1,1 +1,1 @@
-"""From seconds to machines: what may be chosen, how it is billed, the cheapest or fastest of it."""
+"""From seconds to executors: what may be chosen, how it is billed, the cheapest or fastest of it."""

@@ -1,8 +1,9 @@
 """The decision: the best value that keeps to a deadline or a budget (Ernest, section 6.3), or what is asked.
 
 `decide` is the only way in, for operators, pages and command line alike. It chooses over all types of
-machines that are offered. A configuration counts as keeping to the goal where it does so with the probability
-asked for; of those that do, the best by its predicted seconds and dollars is taken (see `Goal.preference`).
+machines that are offered. A configuration counts as keeping to the goal where it does so with the
+probability asked for; of those that do, the best by its predicted seconds and dollars is taken (see
+`Goal.preference`).
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ class Choice:
     offers: tuple[Offer, ...] = ()  # that could be predicted
     alternatives: tuple[
         Alternative, ...
-    ] = ()  # all considered, by type and number of machines, then the mixes
+    ] = ()  # all considered, by type and number of executors, then the mixes
     left_out: Mapping[str, ErnestError] = field(default_factory=dict)  # by type: offers without a prediction
     warnings: tuple[str, ...] = ()  # what was not considered
     decision: Decision | None = None
@@ -71,7 +72,7 @@ class Choice:
         raise self.error or _bad_offers([])
 
     def offer_of(self, alternative: Alternative) -> Offer:
-        """The offer that an alternative comes from; of a mix that of the type with most machines."""
+        """The offer that an alternative comes from; of a mix that of the type with most executors."""
         main = max(alternative.composition or (alternative.config,), key=lambda part: part.executors)
         return next(offer for offer in self.offers if offer.type_name == main.instance_type)
 
@@ -82,7 +83,7 @@ class Choice:
 
 
 def decide(goal: SizingGoal, offered: Offered, *, iterations: int | None = None) -> Choice:
-    """Choose the machines of production; where that is impossible do what the goal says.
+    """Choose the executors of production; where that is impossible do what the goal says.
 
     Start-up counts: it is part of what the deadline allows, and it is billed. The goal has no templates; the
     iterations are the production run's, see `predict_seconds`.
@@ -168,7 +169,7 @@ def _considered(goal: Goal, offered: Offered) -> tuple[Choice, list[Forecast]]:
 
 
 def _alternatives(forecast: Forecast, goal: Goal) -> list[Alternative]:
-    """The alternatives of one type, by number of machines."""
+    """The alternatives of one type, by number of executors."""
     offer, counts = forecast.offer, forecast.offer.counts
     startup, billing = offer.model.startup_seconds, offer.billing
     likely, nearly_certain = (
@@ -370,7 +371,7 @@ def _within_reach(forecasts: Sequence[Forecast], goal: Goal) -> WithinReach:
 
 
 def _least(found: Sequence[Reachable], *, is_time: bool) -> Reachable | None:
-    """The least limit, of equal ones that on fewer machines, rounded up as people read it."""
+    """The least limit, of equal ones that on fewer executors, rounded up as people read it."""
     least = min(found, key=lambda each: (each.limit, each.executors), default=None)
     if least is None:
         return None

@@ -29,7 +29,7 @@ class Goal:
 
     @property
     def in_words(self) -> str:
-        """The goal as people read it, but for the machines that are allowed."""
+        """The goal as people read it, but for the executors that are allowed."""
         best = self.objective.replace("_", " ")
         limits = [] if self.deadline_seconds is None else [duration(self.deadline_seconds)]
         limits += [] if self.budget_dollars is None else [dollars(self.budget_dollars)]
@@ -53,7 +53,7 @@ class Goal:
         return probability is not None and probability >= self.confidence - TOLERANCE
 
     def preference(self, alternative: Alternative) -> tuple[float, ...]:
-        """A key that sorts better alternatives first: what counts, then the other, then fewer machines.
+        """A key that sorts better alternatives first: what counts, then the other, then fewer executors.
 
         For the best value what counts is taken per run that keeps to the limits: divided by the probability
         of doing so. A run that misses its deadline has bought nothing; and where a cent more buys much more

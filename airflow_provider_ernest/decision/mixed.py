@@ -7,7 +7,7 @@ What the types' models say of runs on one type alone is taken together::
     T_t(n) ~ F + C*n + W_t/n        for each type t
 
 with one F and one C for all, and W_t the work by the type's own clock: the relative speeds come out of the
-models. A mix of n_t machines then takes ``F + C*N + W/V``, N being all its machines and V their speed. The
+models. A mix of n_t executors then takes ``F + C*N + W/V``, N being all its executors and V their speed. The
 formula's misfit to the models widens the interval of a mix, and where it does not fit there are no mixes.
 """
 
@@ -42,9 +42,9 @@ def mixed_alternatives(forecasts: Sequence[Forecast], *, goal: Goal) -> tuple[Al
     """The best cluster of two types that keeps to a goal as surely as it asks for.
 
     By dollars, by seconds, or the best by each where the goal's objective is neither. Both types together
-    have no more machines than the largest number that an offer allows. There are none where one type is
+    have no more executors than the largest number that an offer allows. There are none where one type is
     better, or the formula does not fit the models. More than two types are seldom better than two: of so many
-    machines with so much speed together, the cheapest need no third type but for whole numbers.
+    executors with so much speed together, the cheapest need no third type but for whole numbers.
     """
     job = mixed_job(forecasts, goal=goal) if len(forecasts) > 1 else None
     if job is None:
@@ -70,7 +70,7 @@ def _best(job: MixedJob, goal: Goal) -> Alternative | None:
 
 
 def _promising(job: MixedJob, goal: Goal, pair: tuple[int, int]) -> IntArray:
-    """The numbers of machines, shape (n, 2), that keep to the goal, the best first; see `MOST_LOOKED_AT`.
+    """The numbers of executors, shape (n, 2), that keep to the goal, the best first; see `MOST_LOOKED_AT`.
 
     All may be of one type.
     """
@@ -79,7 +79,7 @@ def _promising(job: MixedJob, goal: Goal, pair: tuple[int, int]) -> IntArray:
     counts = counts[counts.sum(axis=1) <= job.most_machines]
     executors, billings = counts.sum(axis=1), [offer.billing for offer in offers]
     run = job.fixed_seconds + job.sharing_seconds * executors + 1 / (counts @ (1 / job.work_seconds[[*pair]]))
-    # A run waits for all of its machines.
+    # A run waits for all of its executors.
     waiting = max(offer.model.startup_seconds for offer in offers)
     waiting += max(each.boot_seconds for each in billings)
     prices, masters = zip(*map(_rates, billings), strict=True)
@@ -110,7 +110,7 @@ def _promising(job: MixedJob, goal: Goal, pair: tuple[int, int]) -> IntArray:
 
 
 def mixed_billing(offers: Sequence[Offer], composition: Sequence[Configuration]) -> Billing:
-    """How a cluster of several types is paid for, per machine on average.
+    """How a cluster of several types is paid for, per executor on average.
 
     One master, the dearest, and the training are paid once. All machines wait for the slowest to boot.
     """
@@ -135,14 +135,14 @@ def mixed_billing(offers: Sequence[Offer], composition: Sequence[Configuration])
 
 
 def _rates(billing: Billing) -> tuple[float, float]:
-    """Dollars for a second of a machine with its volumes, and of the master with its own."""
+    """Dollars for a second of an executor with its volumes, and of the master with its own."""
     volumes = billing.volume_gigabytes * billing.volume_price_per_gigabyte_month / MONTH_SECONDS
     master = billing.master_price_per_hour
     return billing.price_per_hour / HOUR_SECONDS + volumes, master / HOUR_SECONDS + volumes if master else 0.0
 
 
 def _alternative(job: MixedJob, goal: Goal, counts: dict[int, int]) -> Alternative:
-    """So many machines, by the position of their type."""
+    """So many executors, by the position of their type."""
     offers = [job.offers[position] for position in counts]
     parts = tuple(
         Configuration(executors=count, instance_type=offer.type_name)
@@ -182,7 +182,7 @@ MOST_MISFIT = 0.15
 """Root of the mean squared relative error of the formula against the models, from which on it is not used."""
 
 FEWEST_NUMBERS = 3
-"""Of machines of each type: from fewer, what is fixed, what grows and what shrinks cannot be told apart."""
+"""Of executors of each type: from fewer, what is fixed, what grows and what shrinks cannot be told apart."""
 
 LEAST_SPREAD = 1e-6  # models of exact runs have no scatter, which nothing could be divided by
 
@@ -197,7 +197,7 @@ class MixedJob:
     work_seconds: FloatArray  # W_t of each type, shape (k,)
     misfit: float  # root of the mean squared relative error of the formula
     # For each type the widest standard deviation of log(seconds) that its intervals speak of, by ascending
-    # number of machines.
+    # number of executors.
     log_spreads: tuple[FloatArray, ...]
 
     @property
@@ -206,7 +206,7 @@ class MixedJob:
         return max(offer.counts[-1] for offer in self.offers)
 
     def run_seconds(self, counts: Mapping[int, int]) -> float:
-        """Of a run on so many machines by the position of their type, start-up excluded."""
+        """Of a run on so many executors by the position of their type, start-up excluded."""
         speed = sum(count / float(self.work_seconds[position]) for position, count in counts.items())
         return self.fixed_seconds + self.sharing_seconds * sum(counts.values()) + 1.0 / speed
 
@@ -222,8 +222,8 @@ class MixedJob:
 def mixed_job(forecasts: Sequence[Forecast], *, goal: Goal) -> MixedJob | None:
     """The terms of OptEx that fit the models of trained types best, with their relative errors squared.
 
-    They are fitted at the offered numbers of machines, and at the observed ones where these are too few. None
-    where they still are, or the formula does not fit.
+    They are fitted at the offered numbers of executors, and at the observed ones where these are too few.
+    None where they still are, or the formula does not fit.
     """
     fitted = []
     for each in forecasts:

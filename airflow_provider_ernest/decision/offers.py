@@ -1,4 +1,4 @@
-"""What may be chosen: machines of one type, the model of that type, and how they are paid for."""
+"""What may be chosen: executors of one type, the model of that type, and how they are paid for."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ WIDENED, MOST_WIDENINGS = 4.0, 12  # each time the search goes so many times as 
 
 @dataclass(frozen=True, kw_only=True)
 class Offer:
-    """Machines of one type that production may have.
+    """Executors of one type that production may have.
 
     Raises:
         InvalidParameterError: a value cannot be, or there is no price.
@@ -69,7 +69,7 @@ class Offer:
 
     @property
     def counts(self) -> list[int]:
-        """The numbers of machines that can run the job, each once, in ascending order."""
+        """The numbers of executors that can run the job, each once, in ascending order."""
         return sorted({int(count) for count in self.executors if count >= self.least_executors})
 
     @cached_property
@@ -87,7 +87,7 @@ class Offer:
 
 
 class Forecast:
-    """What the runs of an offer are predicted to take, by ascending number of machines, start-up excluded.
+    """What the runs of an offer are predicted to take, by ascending number of executors, start-up excluded.
 
     The scale is the production input relative to today's; see `prediction.predict.ModelForecast`. Impossible
     times are refused.
@@ -127,13 +127,13 @@ class Forecast:
 
     @property
     def extrapolates(self) -> list[str]:
-        """For each number of machines why the observations do not support it; empty where they do."""
+        """For each number of executors why the observations do not support it; empty where they do."""
         offer = self.offer
         return [extrapolation(offer.model, executors=count, scale=self.scale) for count in offer.counts]
 
     @property
     def memory_shortages(self) -> list[str]:
-        """For each number of machines why they cannot hold the data; empty where they can, or may."""
+        """For each number of executors why they cannot hold the data; empty where they can, or may."""
         offer = self.offer
         return [memory_shortage(offer.model, executors=count, scale=self.scale) for count in offer.counts]
 
@@ -166,26 +166,26 @@ class Forecast:
 
 @dataclass(frozen=True, kw_only=True)
 class Replays:
-    """A run replayed on other numbers of machines, at today's input."""
+    """A run replayed on other numbers of executors, at today's input."""
 
-    seconds: dict[int, float]  # clean, by number of machines; scaled so that it meets today's runs
-    met: tuple[int, ...]  # numbers of machines at which it takes as long as runs did
+    seconds: dict[int, float]  # clean, by number of executors; scaled so that it meets today's runs
+    met: tuple[int, ...]  # numbers of executors at which it takes as long as runs did
     noise: float  # standard deviation of log(seconds) of a single run there
     spread: float  # that of the replay for each doubling from there
 
     def log_spread(self, count: int) -> float:
-        """Standard deviation of log(seconds) of a single run on so many machines."""
+        """Standard deviation of log(seconds) of a single run on so many executors."""
         doublings = min(abs(float(np.log2(count / each))) for each in self.met)
         return float(np.hypot(self.noise, self.spread * doublings))
 
 
 @dataclass(frozen=True, kw_only=True)
 class HistoryOffer(Offer):
-    """Machines of the kind that a job ran on, and what its history says of them."""
+    """Executors of the kind that a job ran on, and what its history says of them."""
 
     replays: Replays | None = None  # None where nothing can be replayed
     is_modelled: bool = True  # whether `model` was fitted; else it only holds the runs, and cannot predict
-    is_determined: bool = True  # whether it also tells of numbers of machines on which no run was made
+    is_determined: bool = True  # whether it also tells of numbers of executors on which no run was made
     # Of a usual run. Forecasts include it, so that the model must have none.
     run_startup_seconds: float = 0.0
     input_noise: float = 0.0  # standard deviation of log(seconds) that inputs add which differ by run

@@ -97,7 +97,7 @@ def offered_by(goal: SizingGoal, types: Types) -> Offered:
     """What may be chosen after the trainings, of which there is at least one.
 
     Raises:
-        InvalidParameterError: the goal asks for machines that the trainings do not have.
+        InvalidParameterError: the goal asks for executors that the trainings do not have.
     """
     fallback = _fallback(goal, types)
     left_out: list[str] = []
@@ -140,7 +140,7 @@ def _not_counted(stated: Billing, trained: Types) -> Iterator[str]:
 
 
 def executors_for(trained: TrainedType[Any], goal: SizingGoal, *, among: Types) -> tuple[int, ...]:
-    """The allowed numbers of machines that a type's cluster can have; of the only type fewer are refused."""
+    """The allowed numbers of executors that a type's cluster can have; of the only type fewer are refused."""
     executors, most = goal.executors, trained.cluster.most_machines if trained.cluster else None
     if most is None or executors[-1] <= most:
         return executors
@@ -181,7 +181,7 @@ def _of_trained(
 
 
 def _price_of(trained: TrainedType[Any], goal: SizingGoal) -> float | None:
-    """Dollars for one machine of a type and hour; None where unknown."""
+    """Dollars for one executor of a type and hour; None where unknown."""
     stated: float | None = goal.price_of(trained.instance_type)
     return stated if stated is not None or not trained.priced else trained.priced.price_per_hour
 
@@ -189,7 +189,7 @@ def _price_of(trained: TrainedType[Any], goal: SizingGoal) -> float | None:
 def billing_of(
     stated: Billing, *, price_per_hour: float, cluster: Priced | None, training_dollars: float
 ) -> Billing:
-    """How the machines of a type are paid for: as the user says, else as their cluster tells."""
+    """How the executors of a type are paid for: as the user says, else as their cluster tells."""
     return stated.completed(
         price_per_hour=price_per_hour,
         training_dollars=training_dollars,

@@ -50,7 +50,7 @@ class Candidates:
         )
 
     def ranges(self) -> tuple[CandidateRange, ...]:
-        """Where they lie, by number of machines; the fewest first."""
+        """Where they lie, by number of executors; the fewest first."""
         return tuple(
             CandidateRange(
                 executors=int(executors),
@@ -80,10 +80,10 @@ def enumerate_candidates(
     whole target input) and at most 1: up to `scale_steps` of them, evenly spread between the bounds, or
     evenly by their ratios, so that small scales differ little where the bounds are far apart. A run is a
     candidate where its partitions are at least as many as its cores: with fewer it would tell nothing of so
-    many machines.
+    many executors.
 
     Returns:
-        The candidates, ordered by scale and then machines.
+        The candidates, ordered by scale and then executors.
 
     Raises:
         InvalidParameterError: a bound is invalid, or contradicts the other.

@@ -34,7 +34,7 @@ from airflow_provider_ernest.settings.bounds import (
 class RelativeTime:
     """``scale/executors`` relative to the cheapest candidate: the cost of the paper (section 3.2).
 
-    It needs no knowledge of the job, but takes runs on many machines, and tiny ones, for nearly free.
+    It needs no knowledge of the job, but takes runs on many executors, and tiny ones, for nearly free.
     """
 
     unit: ClassVar[str] = COST_UNITS[PAPERS_COST]
@@ -50,7 +50,7 @@ relative_time = RelativeTime()
 
 @dataclass(frozen=True, kw_only=True)
 class MachineSeconds:
-    """The seconds that a run is expected to take if its work spreads perfectly, times its machines.
+    """The seconds that a run is expected to take if its work spreads perfectly, times its executors.
 
     That is what is paid for, in dollars if a price is given.
     """
@@ -59,7 +59,7 @@ class MachineSeconds:
     run_overhead_seconds: float = 0.0  # what every run takes besides: start-up, planning, result
     # paid for during a sample run, however few it uses: a cluster for the samples alone; 0 for the run's own
     billed_machines: float = 0.0
-    price_per_hour: float | None = None  # dollars for one machine; None to count machine seconds
+    price_per_hour: float | None = None  # dollars for one executor; None to count machine seconds
 
     @property
     def unit(self) -> str:
@@ -174,7 +174,7 @@ def half_fixed(candidates: Candidates) -> Column:
 def share_of_production(cost: Cost, share: float, *, executors: int = 1, scale: float = 1.0) -> float:
     """A budget: the share (0.05 is 5 %) of what one production run is predicted to cost.
 
-    Its machines are such as now: work that spreads costs the same on any number, only overhead grows. Its
+    Its executors are such as now: work that spreads costs the same on any number, only overhead grows. Its
     scale is relative to the target input. An InvalidParameterError says that a number is invalid, or that the
     cost, relative to the cheapest sample run, tells nothing of production.
     """
@@ -197,7 +197,7 @@ def share_of_production(cost: Cost, share: float, *, executors: int = 1, scale: 
 # What the sample runs may cost beside the production run they are for, before either was made.
 #
 # A deadline tells how long production runs: the cheapest configuration within it takes about as long. Times a
-# middle number of the machines that production may have, that is a rough guess of its machine seconds. Rough
+# middle number of the executors that production may have, that is a rough guess of its machine seconds. Rough
 # is enough: work that spreads costs its scale of production, whatever that takes, and only what every run
 # costs besides is weighed against the guess.
 

@@ -1,6 +1,6 @@
 """What is known without sample runs: which past runs a design counts, and whether they are enough.
 
-Sample runs are for a decision among numbers of machines. They are needless where a model of past runs alone
+Sample runs are for a decision among numbers of executors. They are needless where a model of past runs alone
 passes its own cross-validation and predicts those numbers that the decision is among as well as runs could
 tell it: within `NARROW_ENOUGH`, or within little more than what runs of this job scatter anyway.
 """
@@ -27,7 +27,7 @@ LEVEL, NEARLY_CERTAIN = 0.8, 0.95
 NARROW_ENOUGH = 0.3  # of the interval relative to the prediction: 15 % to either side
 FEWEST_RUNS = 6  # as many as a design makes where nothing is known
 FEWEST_SIZES = 3
-"""Numbers of machines that tell how time changes with them; with fewer only those that ran are known."""
+"""Numbers of executors that tell how time changes with them; with fewer only those that ran are known."""
 
 SCATTER = 1.3
 """An interval that is wider by so much than what runs scatter tells enough: no sample run narrows that."""
@@ -52,15 +52,16 @@ class Question:
 
     targets: Targets
     deadline_seconds: float | None = None
-    # a number of machines that is surely dearer than another that surely keeps the deadline is not chosen
+    # a number of executors that is surely dearer than another that surely keeps the deadline is not chosen
     is_cheapest_best: bool = True
     max_error_percent: float  # the median leave-one-out error above which a model is inadequate
 
 
 def distinct(observed: Sequence[Observation]) -> list[Observation]:
-    """One run of each size, the median in seconds of those with as many machines and about as much data.
+    """One run of each size, the median in seconds of those with as many executors and about as much data.
 
-    A design counts runs to know how many are missing: thirty nights on the same machines are not thirty runs.
+    A design counts runs to know how many are missing: thirty nights on the same executors are not thirty
+    runs.
     """
     groups: dict[tuple[int, int], list[Observation]] = {}
     for run in observed:

@@ -67,13 +67,13 @@ def plan_design(
         cost: of a run.
         min_runs: by default two more than the terms to be told apart, less the observed runs, so that
             leave-one-out cross-validation still tells them. These are all terms; for Bayesian criteria
-            four: a constant, change with machines, its curve, and change with scale.
+            four: a constant, change with executors, its curve, and change with scale.
         max_runs: by default two more than that.
         observed: runs already made: they count as information, at no cost.
         iterations: to train with, for iterative jobs.
 
     Returns:
-        The design; its runs come longest first (largest machines times scale).
+        The design; its runs come longest first (largest executors times scale).
 
     Raises:
         InvalidParameterError: a parameter is invalid, or `observed` ran other iterations.
@@ -142,7 +142,7 @@ def _experiments(
     costs: FloatArray,
     iterations: int | None,
 ) -> tuple[Experiment, ...]:
-    """The runs, longest first: while one of them runs long, machines are free for several short ones."""
+    """The runs, longest first: while one of them runs long, executors are free for several short ones."""
     chosen = np.repeat(np.arange(len(candidates)), counts)
     size = candidates.executors[chosen] * candidates.scale[chosen]
     chosen = chosen[np.lexsort((-candidates.executors[chosen], -size))]

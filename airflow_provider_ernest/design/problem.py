@@ -192,11 +192,11 @@ class Criterion:
 class Targets:
     """Configurations of the production run among which one will be chosen: the purpose of the sample runs.
 
-    Numbers of machines, and as many shares of the target input or one for all; 1.0 is today's production
+    Numbers of executors, and as many shares of the target input or one for all; 1.0 is today's production
     input.
 
     Example:
-        >>> Targets(machines=range(8, 65, 8)).columns()[0].tolist()
+        >>> Targets(executors=range(8, 65, 8)).columns()[0].tolist()
         [8.0, 16.0, 24.0, 32.0, 40.0, 48.0, 56.0, 64.0]
     """
 
@@ -207,7 +207,7 @@ class Targets:
         self.columns()
 
     def columns(self) -> tuple[FloatArray, FloatArray]:
-        """Machines and scale as arrays of one length, shape (t,) each."""
+        """Executors and scale as arrays of one length, shape (t,) each."""
         return executors_and_scale(executors=list(self.executors), scale=self.scale)
 
 
@@ -215,9 +215,9 @@ PRIOR_PRECISION = 0.01
 """(sigma/tau)^2: noise of 10 % of a run's time over coefficients that may take all of that time."""
 
 CORE_TERMS = ("1", "executors", "scale", "log(executors)")
-"""What every design must tell apart, whatever it believes: three numbers of machines and two scales.
+"""What every design must tell apart, whatever it believes: three numbers of executors and two scales.
 
-From two numbers of machines all between and beyond them would be a matter of belief.
+From two numbers of executors all between and beyond them would be a matter of belief.
 """
 
 
@@ -388,7 +388,7 @@ def require_varied(candidates: Candidates, observed: Sequence[Observation], targ
 
 
 def _all_runs(candidates: Candidates, observed: Sequence[Observation]) -> tuple[FloatArray, FloatArray]:
-    """Machines and scale of all candidates and of the runs already made."""
+    """Executors and scale of all candidates and of the runs already made."""
     executors = np.concatenate([candidates.executors, [run.executors for run in observed]])
     return executors.astype(np.float64), np.concatenate([candidates.scale, [run.scale for run in observed]])
 
@@ -496,7 +496,7 @@ def resolve_limits(
 def cheapest_regular(problem: DesignProblem, *, runs: int) -> IntArray | None:
     """The cheapest so many runs that determine the terms with certainty, or None where none do.
 
-    The very cheapest may differ so little (one scale; 29, 30, 31 and 32 machines) that their
+    The very cheapest may differ so little (one scale; 29, 30, 31 and 32 executors) that their
     information matrix is singular in numbers though not in theory: then runs that differ more.
     """
     by_cost = np.argsort(problem.costs, kind="stable")

@@ -2,7 +2,7 @@
 
 The first round makes the model identifiable, as cheaply as can be. From then on a run is chosen for what it
 does to the decision: with the draws of the predictor's posterior it is played through what the run may come
-to, what would be believed then, and which machines would be chosen (preposterior analysis; Raiffa and
+to, what would be believed then, and which executors would be chosen (preposterior analysis; Raiffa and
 Schlaifer, Applied Statistical Decision Theory, 1961). What production is expected to save by the better
 choice, over its expected runs, is what the run is worth. A run that changes no choice is worth nothing,
 however much it tells of the model.
@@ -44,17 +44,17 @@ EXPECTED_RUNS = 1
 """Production runs by which a sample run must pay for itself, where nobody says how many: as in `Billing`."""
 
 LARGER = 4.0
-"""The larger sample of the first round reads so many times what the smallest reads, for each of its machines
+"""The larger sample of the first round reads so many times what the smallest reads, for each of its executors
 beyond the fewest as much again."""
 
-WIDER = 4  # the widest run of the first round has so many times the fewest machines, or all that are billed
+WIDER = 4  # the widest run of the first round has so many times the fewest executors, or all that are billed
 OUTCOMES = 31
 """Of a run, as probable as one another, that are played through to choose among the runs. What the chosen one
 is worth is told by one outcome of each draw: of many rough estimates the largest is too large."""
 
 AHEAD = 3  # runs that are looked ahead: what one alone cannot change, two or three may
 MOST_EXECUTORS, MOST_SCALES = 6, 10
-"""Numbers of machines, and of scales for each, that are played through: the others are between them."""
+"""Numbers of executors, and of scales for each, that are played through: the others are between them."""
 
 MISSED = 1.0
 """Production runs that a missed limit costs besides: a run that comes too late has bought nothing."""
@@ -126,7 +126,7 @@ def next_runs(
         goal: of production, without templates; its `billing.expected_runs` (by default `EXPECTED_RUNS`) share
             what sample runs cost.
         observed: the runs already made, those of history among them.
-        price_per_hour: dollars of a machine and hour; None to reckon in machine-seconds.
+        price_per_hour: dollars of an executor and hour; None to reckon in machine-seconds.
         billed_machines: that are paid for during a sample run, however few it uses; 0 for its own.
         terms: that the model may have.
         prior: what is believed before the runs; None for the default.
@@ -187,8 +187,8 @@ def next_runs(
 def first_round(candidates: Candidates, billed_machines: float = 0.0) -> list[int]:
     """Indices of three cheap runs that tell fixed work, work and the overhead of executors apart.
 
-    The smallest sample on the fewest machines, the same on a number between, and a larger one on more
-    machines. Two numbers of machines cannot tell how the gain by more of them fades, and a larger sample on
+    The smallest sample on the fewest executors, the same on a number between, and a larger one on more
+    executors. Two numbers of executors cannot tell how the gain by more of them fades, and a larger sample on
     few not whether it does so with more data: of measured jobs' designs of three runs, these keep most
     deadlines (docs/evidence/decisions.md). Where there is no number between, the larger sample is on the
     fewest: in the benchmark of grown jobs that keeps more of them than one on the others.
@@ -213,7 +213,7 @@ def _nearest(candidates: Candidates, executors: int, times: float) -> int:
 
 
 def _is_identified(observed: Sequence[Observation], goal: SizingGoal) -> bool:
-    """Whether the runs made so far say anything of machines and of data; from then on runs are weighed."""
+    """Whether the runs made so far say anything of executors and of data; from then on runs are weighed."""
     configurations = {(run.executors, run.scale) for run in observed}
     scales = {run.scale for run in observed}
     is_of_data = len(scales) > 1 or scales == {goal.scale}
@@ -263,7 +263,7 @@ class _Rounds:
 
     @property
     def billing(self) -> Billing:
-        """Without a price machines cost a unit a second, and nothing else is paid for."""
+        """Without a price executors cost a unit a second, and nothing else is paid for."""
         billing = self.goal.stated.billing
         if self.price_per_hour is not None:
             return billing.completed(price_per_hour=self.price_per_hour, training_dollars=0.0)
@@ -271,7 +271,7 @@ class _Rounds:
         return Billing(boot_seconds=boot).completed(price_per_hour=3600.0, training_dollars=0.0)
 
     def rates(self, executors: FloatArray) -> FloatArray:
-        """What so many machines cost a second, shape (n,)."""
+        """What so many executors cost a second, shape (n,)."""
         billing, long = self.billing, LONG_RUN_SECONDS
         costs = [billing.cost(executors=count, seconds=long).of_the_run for count in executors.tolist()]
         return np.asarray(np.array(costs) / (long + billing.boot_seconds), dtype=np.float64)
@@ -430,7 +430,7 @@ class _Play:
 
 
 def _thinned(candidates: Candidates, usable: IntArray) -> IntArray:
-    """Few of many candidates, spread over machines and scales."""
+    """Few of many candidates, spread over executors and scales."""
     executors, kept = candidates.executors[usable], []
     for count in _spread(np.unique(executors), MOST_EXECUTORS):
         of_count = usable[executors == count]

@@ -1,6 +1,6 @@
 """What all JSON documents have in common: how they are written, read back, checked and named.
 
-Each is a frozen dataclass with keyword-only fields: swapped (scale, machines) pairs would go unnoticed.
+Each is a frozen dataclass with keyword-only fields: swapped (scale, executors) pairs would go unnoticed.
 ``to_dict`` gives what XCom and the store hold, ``from_dict`` reads it back and refuses what does not fit. All
 times are in seconds, all prices in US dollars unless the name says otherwise; None means unknown.
 """

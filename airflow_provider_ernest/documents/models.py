@@ -108,23 +108,23 @@ BELIEFS: tuple[TermBelief, ...] = (
 
 LONG_RUN_SECONDS = 300.0
 """From here on `largest_seconds` is a share of the observed runs' time (their geometric mean): long jobs do
-more of everything. Below, seconds are what they are: a shorter job's machine is not scheduled sooner."""
+more of everything. Below, seconds are what they are: a shorter job's executor is not scheduled sooner."""
 
 
 class AveragingPrior(Document):
     """What is believed of a job before any of its runs: the prior of the averaging of terms.
 
     The numbers say what is known of Spark jobs in general: fixed and parallel work are nearly always there, a
-    machine costs tenths of a second and not minutes. They were chosen with public traces
+    executor costs tenths of a second and not minutes. They were chosen with public traces
     (docs/evidence/accuracy.md) and are round on purpose. Weights in a tuple need not be normalised.
     """
 
     beliefs: tuple[TermBelief, ...] = BELIEFS  # what is believed of the terms, by name
     other_probability: float = 0.15  # the probability of terms not named there
     largest_share: float = 0.5  # of a run's time, by one term: standard deviation of a half-normal
-    least_fixed_seconds: float = 0.0  # of a run whatever machines and data, as the runs' logs tell it
-    # the probability that one of the machines counted does no work because the driver or the application
-    # master has it. 0 where the machines are Spark's registered executors
+    least_fixed_seconds: float = 0.0  # of a run whatever executors and data, as the runs' logs tell it
+    # the probability that one of those counted does no work because the driver or the application master
+    # has it. 0 where Spark's registered executors were counted
     driver_share: float = 0.5
     # relative standard deviations of a run's time that are considered, and how much each is believed
     noise: tuple[float, ...] = (0.01, 0.02, 0.04, 0.08, 0.16)
@@ -133,21 +133,21 @@ class AveragingPrior(Document):
     # relative standard deviations of a smooth deviation of the job from all terms
     discrepancy: tuple[float, ...] = (0.0, 0.05, 0.15, 0.4)
     discrepancy_weights: tuple[float, ...] = (1.0, 1.0, 1.0, 1.0)
-    executors_octaves: float = 2.0  # doublings of the machines over which such a deviation changes
+    executors_octaves: float = 2.0  # doublings of the executors over which such a deviation changes
     scale_octaves: float = 4.0  # doublings of the scale over which it changes
-    own_deviation: float = 0.0  # the share of its variance that each number of machines has of its own
+    own_deviation: float = 0.0  # the share of its variance that each number of executors has of its own
     # shares of the work on a row that may grow with the data in it: 0 where only the number of rows counts, 1
     # where all data counts alike
     row_shares: tuple[float, ...] = (0.0, 0.25, 0.5, 0.75, 1.0)
     row_share_weights: tuple[float, ...] = (1.0, 2.0, 3.0, 2.0, 1.0)
     row_discrepancy: float = 0.1  # by how much rows of twice the data may deviate from any share
-    # the probabilities that the runs with the most, and with the two most, data per machine were in another
+    # the probabilities that the runs with the most, and with the two most, data per executor were in another
     # regime (short of memory)
     memory_cut: tuple[float, ...] = (0.07, 0.03)
     disturbed_run: float = 0.025  # the probability that a conspicuous run was disturbed
     disturbed_spread: float = 0.7  # the relative standard deviation of runs in another regime or disturbed
-    # the probability that from some number beyond the observed ones more machines do not help; how far beyond
-    # is in `prediction.averaging`
+    # the probability that from some number beyond the observed ones more executors do not help; how far
+    # beyond is in `prediction.averaging`
     plateau: float = 0.2
     plateau_observed: float = 0.1  # the probability that they already did not within the observed ones
     # the probability that inputs beyond the observed ones consist of other rows, likewise. 0 where all are
@@ -187,7 +187,7 @@ class AveragingPrior(Document):
 class FittedTerm(Document):
     """One term of a model."""
 
-    name: str  # the formula, in machines and scale
+    name: str  # the formula, in executors and scale
     meaning: str  # what the time that it explains is spent on
     coefficient: float  # seconds per unit of the term; the mean where terms are averaged over
     probability: float = 1.0  # that the job has this term at all; 1 where the terms were given

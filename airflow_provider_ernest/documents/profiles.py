@@ -1,7 +1,7 @@
 """Profiles of runs as documents: where the time of a run went, by its event log, and what binds the job.
 
-All times are in seconds. "Clean" time runs from the moment that all machines were there to the application's
-end, as in an `Observation`; so do a stage's times. Machines that join during the work, as under dynamic
+All times are in seconds. "Clean" time runs from the moment that all executors were there to the application's
+end, as in an `Observation`; so do a stage's times. Executors that join during the work, as under dynamic
 allocation, do not move that moment.
 """
 
@@ -62,7 +62,7 @@ class PhaseSeconds(Document):
 
     initialisation_seconds: float  # starting the application
     preparation_seconds: float  # preparing the job, before its tasks start
-    variable_sharing_seconds: float  # sending broadcast variables to the machines
+    variable_sharing_seconds: float  # sending broadcast variables to the executors
     computation_seconds: float  # running tasks; the paper's execution phase
     communication_seconds: float  # fetching and writing what tasks exchange
 
@@ -181,7 +181,7 @@ class WhatIf(Document):
 
 
 class ReplayedSize(Document):
-    """Clean seconds of the run, replayed on another number of machines."""
+    """Clean seconds of the run, replayed on another number of executors."""
 
     executors: int
     seconds: float
@@ -252,7 +252,7 @@ class RunProfile(Document):
     capacity: Capacity | None = None  # that the ideal times rest on
     ideal_seconds: dict[str, float] = field(default_factory=dict)  # of the whole run by resource
     what_ifs: tuple[WhatIf, ...] = ()  # on other machines
-    sizes: tuple[ReplayedSize, ...] = ()  # on other numbers of machines
+    sizes: tuple[ReplayedSize, ...] = ()  # on other numbers of executors
     advice: tuple[Advice, ...] = ()  # what to change
     warnings: tuple[str, ...] = ()  # what is not known, or not to be trusted
 
@@ -303,7 +303,7 @@ class ProfileRecord(Record):
 
 
 class TwoOpinions(Document):
-    """What the model and the replay say of one number of machines; start-up included in both."""
+    """What the model and the replay say of one number of executors; start-up included in both."""
 
     executors: int
     replayed_seconds: float
@@ -317,10 +317,10 @@ class TwoOpinions(Document):
 
 
 class ReplayOpinion(Document):
-    """The job on other machines by replay of what its runs' event logs tell, beside the model."""
+    """The job on other numbers of executors: the replay of its event logs, beside the model."""
 
     scale: float  # of the input that it is for
-    sizes: tuple[TwoOpinions, ...] = ()  # by ascending number of machines
+    sizes: tuple[TwoOpinions, ...] = ()  # by ascending number of executors
     iterations: int | None = None  # that it is for
     from_application_id: str | None = None  # the run that was replayed
     from_scale: float | None = None

@@ -217,7 +217,7 @@ class PastRun(Document):
 
     @property
     def unpaid_seconds(self) -> float:
-        """Of its start-up, what nobody pays for; see `paid_machine_seconds`."""
+        """Of its start-up, what nobody pays for; see `paid_executor_seconds`."""
         if not self.paid_executors:
             return 0.0
         paid = self.paid_executor_seconds / self.paid_executors

@@ -18,7 +18,7 @@ class UsedSize(Document):
 
 
 class PredictedSize(Document):
-    """What a job would take on another number of the same machines, with today's input."""
+    """What a job would take on another number of the same executors, with today's input."""
 
     executors: int
     seconds: float  # start-up included, median
@@ -44,8 +44,8 @@ class SurveyedJob(Document):
     limit_seconds: float | None = None  # that a run may take at another size
     executor_hours_per_month: float | None = None  # billed; None where the runs a month are not known
     dollars_per_month: float | None = None  # None where no price is known either
-    price_per_hour: float | None = None  # dollars for one machine of today's type; None where it is not known
-    slot_utilisation: float | None = None  # share of the machines' slots that ran tasks, 0..1
+    price_per_hour: float | None = None  # dollars for one executor as today; None where it is not known
+    slot_utilisation: float | None = None  # share of the executors' slots that ran tasks, 0..1
     input_bytes: int | None = None  # that it reads now
     input_records: int | None = None  # the same where Spark counts no bytes, as of JDBC; else None
     input_growth_per_month: float | None = None  # by so many times it grew in a month
@@ -55,7 +55,7 @@ class SurveyedJob(Document):
     likely_saved_share: Interval | None = None  # bounds with 80 % probability; may include what is lost
     saved_per_month: float | None = None  # dollars, against today's size; None where that is not known
     likely_saved_per_month: Interval | None = None  # their bounds
-    saved_executor_hours_per_month: float | None = None  # the same in machine-hours, which need no price
+    saved_executor_hours_per_month: float | None = None  # the same in executor-hours, which need no price
     likely_saved_executor_hours_per_month: Interval | None = None  # their bounds
     bottleneck: str = ""  # what it is bound by, of `documents.profiles`
     why: str = ""  # the same as a sentence, with its figure

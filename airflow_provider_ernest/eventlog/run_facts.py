@@ -1,12 +1,12 @@
 """What a model needs to know of a run, from the tables of its event log, and whether the run counts.
 
-Clean time counts: from when the last of the run's machines had registered to the application's end. The start
-of the driver and waiting for machines that another run still held say nothing about the job.
+Clean time counts: from when the last of the run's executors had registered to the application's end. The
+start of the driver and waiting for executors that another run still held say nothing about the job.
 
-A run counts if it ended well at one known size, with machines there whenever there was work for them, and its
-log is whole. Streams, runs inside the driver, and runs that lost machines, waited for some or shared them do
-not count. The words of Spark, YARN and Kubernetes tell why executors were lost; those that dynamic allocation
-lets go are no loss.
+A run counts if it ended well at one known size, with executors there whenever there was work for them, and
+its log is whole. Streams, runs inside the driver, and runs that lost executors, waited for some or shared
+them do not count. The words of Spark, YARN and Kubernetes tell why executors were lost; those that dynamic
+allocation lets go are no loss.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def read_run(event_log: Any) -> EventLog:
 
 
 def require_all_kept(log: EventLog) -> None:
-    """Refuse a run that lost a machine before its end: its time belongs to no known number of machines.
+    """Refuse a run that lost an executor before its end: its time belongs to no known number of executors.
 
     Raises:
         SampleRunError: an executor was lost, whether or not Spark replaced it.
@@ -100,10 +100,10 @@ def registered_at(log: EventLog, executors: int) -> float:
 
 
 def run_seconds(log: EventLog, executors: int) -> float:
-    """Clean run time, from when all machines were there to the application's end.
+    """Clean run time, from when all executors were there to the application's end.
 
     Raises:
-        SampleRunError: the log has no end, or fewer machines registered.
+        SampleRunError: the log has no end, or fewer executors registered.
     """
     if not log.is_complete:
         raise SampleRunError(f"The event log of application {log.application_id} has no end.")
@@ -285,7 +285,7 @@ _THE_WORST_FIRST = (
     *(PREEMPTED, DECOMMISSIONED, LOST, SHUFFLE_LOST),
 )
 
-# The size of a run is known if it had this share of its most machines on average, or missed the others for
+# The size of a run is known if it had this share of its most executors on average, or missed the others for
 # no more than the rest of its time. On YARN and Kubernetes executors take some seconds to come, so a short
 # run has a little less than all.
 STEADY_SHARE = 0.9

@@ -1,10 +1,10 @@
-"""What a job takes on other numbers of machines, from runs that were made before anybody asked.
+"""What a job takes on other numbers of executors, from runs that were made before anybody asked.
 
 There are two sources, and each says how sure it is. A **model** of the past runs, where these are of several
 sizes and inputs. And the **replay** of the job's typical run (`clarity.replay_scaled`), which a single log is
 enough for: it is scaled so that it meets the median of today's runs where these were made, and its error
 grows with the distance from there, by as much as is usual, and as the job's own runs on other numbers of
-machines show. Where there are both, the replay is scaled so that it meets the model wherever runs were made,
+executors show. Where there are both, the replay is scaled so that it meets the model wherever runs were made,
 and elsewhere a prediction is half the one and half the other: where they do not agree, its interval holds
 both.
 
@@ -36,7 +36,7 @@ from airflow_provider_ernest.prediction.regression import two_sided
 LATEST_RUNS = 20  # so many tell how a job runs today
 
 FURTHEST = 4
-"""So many times today's machines, and so many times fewer, are asked about: beyond, nothing tells of them."""
+"""So many times today's executors, and so many times fewer, are asked about: beyond, nothing tells."""
 
 MOST_SIZES = 16
 
@@ -47,8 +47,8 @@ USUAL_NOISE = 0.1
 NOISE_RUNS = 3.0  # the usual noise counts as much as so many runs
 
 REPLAY_SPREAD = 0.6
-"""Standard deviation of log(seconds) of a replay for each doubling or halving of the machines, of the time in
-which tasks run: many times what was measured on quiet ones (docs/explanation/clarity.md). Where machines
+"""Standard deviation of log(seconds) of a replay for each doubling or halving of the executors, of the time
+in which tasks run: many times what was measured on quiet ones (docs/explanation/clarity.md). Where executors
 share a CPU or a network it is more, as in the corpus of docs/evidence/benchmarks.md."""
 REPLAY_DOUBLINGS = 2.0  # that figure counts as much as so many doublings that the job's own runs show
 SAME_INPUT = 1.5  # runs whose input differs by more are not compared with a replay
@@ -60,13 +60,13 @@ class Today:
 
     executors: int
     paid_executors: (
-        float  # that were there on average, the median: fewer than `machines` where they come and go
+        float  # that were there on average, the median: fewer than `executors` where they come and go
     )
     executor_cores: int
     instance_type: str | None
     seconds: float  # clean, the median with today's input
     startup_seconds: float  # the median
-    unpaid_seconds: float  # of these; a queue's, before the first machine came
+    unpaid_seconds: float  # of these; a queue's, before the first executor came
     input_bytes: int  # see `observations.reads_now`; 0 where the logs tell of none
     input_noise: float  # standard deviation of log(seconds) by different inputs
     runs: tuple[PastRun, ...]  # oldest first
@@ -76,11 +76,11 @@ class Today:
         return run.input_bytes / self.input_bytes if self.input_bytes and run.input_bytes else 1.0
 
     def paid_seconds(self, seconds: float) -> float:
-        """How long machines are paid for in a run that takes so long, its start-up included."""
+        """How long executors are paid for in a run that takes so long, its start-up included."""
         return max(0.0, seconds - self.unpaid_seconds)
 
     def is_alike(self, run: PastRun) -> bool:
-        """Whether it had machines of the same kind."""
+        """Whether it had executors of the same kind."""
         return (run.instance_type, run.executor_cores) == (self.instance_type, self.executor_cores)
 
 
@@ -135,7 +135,7 @@ def _noise(logs: FloatArray) -> float:
 
 
 def sizes_to_ask(today: Today, used: Sequence[int]) -> tuple[int, ...]:
-    """Numbers of machines around today's, closer together where they are few, with those that were used."""
+    """Numbers of executors around today's, closer together where they are few, with those that were used."""
     least, most = max(1, -(-today.executors // FURTHEST)), FURTHEST * today.executors
     spread = np.geomspace(least, most, MOST_SIZES).round().astype(int).tolist()
     near = (each for each in used if least <= each <= most)
@@ -147,7 +147,7 @@ def replays_of(
 ) -> Replays | None:
     """Replay the run that stands for the job best; None where no profile tells of its stages.
 
-    The runs are those on machines of the same kind that ended well.
+    The runs are those on executors of the same kind that ended well.
     """
 
     def distance(known: tuple[RunProfile, PastRun]) -> tuple[float, float]:
@@ -213,12 +213,12 @@ def _replayed(profile: RunProfile, counts: set[int], *, scale: float) -> dict[in
 def _spread_per_doubling(
     source: RunProfile, times: float, noise: float, today: Today, runs: Sequence[PastRun]
 ) -> float:
-    """How far a replay is off for each doubling of machines: as is usual, and as the other runs show."""
+    """How far a replay is off for each doubling of executors: as is usual, and as the other runs show."""
     elsewhere: defaultdict[int, list[PastRun]] = defaultdict(list)
     for run in runs:
         if run.executors != source.executors and 1 / SAME_INPUT <= today.scale(run) <= SAME_INPUT:
             elsewhere[run.executors].append(run)
-    # While no task runs, other machines change nothing.
+    # While no task runs, other executors change nothing.
     usual = REPLAY_SPREAD * (1.0 - min(1.0, source.driver_seconds / source.seconds))
     squares, doublings = REPLAY_DOUBLINGS * usual**2, REPLAY_DOUBLINGS
     for count, alike in sorted(elsewhere.items()):

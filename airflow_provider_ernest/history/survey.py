@@ -66,7 +66,7 @@ class SurveyGoal:
 
 @dataclass(frozen=True, kw_only=True)
 class Prices:
-    """Dollars for one machine and hour."""
+    """Dollars for one executor and hour."""
 
     by_type: Mapping[str, float] | None = None
     otherwise: float | None = None  # of all other types, and where a log tells no type; None where unknown
@@ -84,7 +84,7 @@ def survey_of(
     unread: Mapping[str, int],
     notes: Iterable[str] = (),
 ) -> Survey:
-    """All jobs in one document, those that could save most first: dollars, machine-hours, share."""
+    """All jobs in one document, those that could save most first: dollars, executor-hours, share."""
 
     def by_saving(job: SurveyedJob) -> tuple[float | str, ...]:
         saved = (job.saved_per_month, job.saved_executor_hours_per_month, job.saved_share)
@@ -331,7 +331,7 @@ def _with_sizes(
     offer = HistoryOffer(
         model=model or _holder(job.job, history, today),
         executors=counts,
-        # Dollars are taken of the machine-hours below: without a price there are hours alone.
+        # Dollars are taken of the executor-hours below: without a price there are hours alone.
         billing=Billing(price_per_hour=1.0, minimum_seconds=0.0),
         replays=replays,
         is_modelled=model is not None,

@@ -44,7 +44,7 @@ class BottleneckReportOperator(OfJob, BaseOperator):
     Args:
         observations: `Observation` documents of the sample runs, also as JSON text.
         job: names the job in the store and the iterations of production.
-        goal: of production: its range of machines and its scale.
+        goal: of production: its range of executors and its scale.
         model: the `Model` document fitted to the runs, also as JSON text; None to report without it.
         store: root of the model store; None for ``[ernest] store``.
     """

@@ -1,4 +1,4 @@
-"""The decision: how many machines of which type, in the form that downstream tasks need."""
+"""The decision: how many executors, on which type of machine, in the form that downstream tasks need."""
 
 from __future__ import annotations
 
@@ -35,16 +35,17 @@ if TYPE_CHECKING:
 
 
 class ChooseConfigOperator(OfJob, EmitsLineage, BaseOperator):
-    """Choose the number and type of machines that best meet the goal.
+    """Choose the number of executors, and the type of machine, that best meet the goal.
 
     Considers one or several types of machine, each with its own model. A configuration meets the goal if it
     does so with the probability `confidence`.
 
-    Returns the `Decision` document and pushes ``config``, ``machines``, ``instance_type``, ``spark_conf``,
-    ``predicted_seconds``, ``predicted_cost``, ``fallback_reason`` (empty if no fallback was taken) and
-    ``record`` (the `DecisionRecord` document); for other operators also the forms of
-    `decision.forms`: ``yarn_conf``, ``kubernetes_conf``, ``spark_arguments``,
-    ``emr_instance_groups``, ``emr_serverless``, ``glue``, ``databricks_cluster``. A form that is impossible,
+    Returns the `Decision` document and pushes ``config``, ``executors``, ``machines`` (that hold them;
+    not where a shared cluster places them), ``instance_type``, ``spark_conf``, ``predicted_seconds``,
+    ``predicted_cost``, ``fallback_reason`` (empty if no fallback was taken) and ``record`` (the
+    `DecisionRecord` document); for other operators also the forms of `decision.forms`: ``yarn_conf``,
+    ``kubernetes_conf``, ``spark_arguments``, ``emr_instance_groups``, ``emr_serverless``, ``glue``,
+    ``databricks_cluster``. A form that is impossible,
     or needs cores that are unknown, is not pushed, so that a task reading it fails; ``unavailable`` says why.
     Only properties that size the run, or that the cluster needs, are pushed;
     ``SparkSubmitOperator(conf=choose.job_conf())`` adds the job's own. The record is also stored.
@@ -61,11 +62,11 @@ class ChooseConfigOperator(OfJob, EmitsLineage, BaseOperator):
         stored_models: ``find.output["models"]`` of the `FindModelOperator`, for types without a `model`;
             likewise `input_growth` and `reuse_reasons`.
         cluster: `ClusterHandle` document of the cluster that production runs on, or one per training. No more
-            machines than it has are chosen, unless machines can be added to it. Pass JSON text if this task's
-            trigger rule is not ``all_success``: an XComArg would put it directly after a setup task, which
-            Airflow refuses.
-        executor_cores: cores of a machine, or a mapping by type, if no `cluster` of the type tells; None
-            for those of the machines that the model was trained on.
+            executors than it has are chosen, unless executors can be added to it. Pass JSON text if this
+            task's trigger rule is not ``all_success``: an XComArg would put it directly after a setup task,
+            which Airflow refuses.
+        executor_cores: cores of an executor, or a mapping by type, if no `cluster` of the type tells; None
+            for those of the executors that the model was trained on.
         store: root of the model store; None for ``[ernest] store``.
 
     Raises:

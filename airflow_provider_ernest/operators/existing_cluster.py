@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 class ExistingClusterOperator(BaseOperator):
     """Look up a cluster that somebody else starts and ends. Nothing is launched, culled or ended.
 
-    The machines of a standalone master are read from its page if that answers; those of YARN, Kubernetes and
-    of a master without a page are declared. A secret shared by the cluster's processes belongs in the
-    submitter's properties file (SPARK_CONF_DIR) or in the job's ``submit_options``.
+    The executors that a standalone master can give (one a worker) are read from its page if that answers;
+    those of YARN, Kubernetes and of a master without a page are declared. A secret shared by the cluster's
+    processes belongs in the submitter's properties file (SPARK_CONF_DIR) or in the job's ``submit_options``.
 
     Returns the `ClusterHandle` document; `TerminateClusterOperator` does nothing on it.
 
@@ -34,8 +34,8 @@ class ExistingClusterOperator(BaseOperator):
 
     Raises:
         InvalidParameterError, MissingResourceError: no such connection, one that runs cannot be sized on, or
-            machines about which nothing is known (no retry).
-        ClusterLostError: the master does not answer, or has fewer machines than declared.
+            executors about which nothing is known (no retry).
+        ClusterLostError: the master does not answer, or has fewer workers than executors are declared.
     """
 
     template_fields: Sequence[str] = ("spec",)

@@ -65,11 +65,11 @@ class ExperimentDesignOperator(BaseOperator, SkipMixin):
         bounds: limits and costs of the runs.
         input: the production input; its files are counted if it does not state its partitions. A run has at
             least one partition per core.
-        goal: of production: the machines and scale to predict for, and the deadline, which tells what a
+        goal: of production: the executors and scale to predict for, and the deadline, which tells what a
             production run costs and so the budget (`DesignBounds.budget_share`); None if unknown.
         model: how the model will be fitted; None for the most accurate way known.
         iterations: to train with, for iterative jobs (`SparkJob.sample_iterations`).
-        available_executors: machines of the sample runs' cluster; None for no limit.
+        available_executors: executors of the sample runs' cluster; None for no limit.
         billed_machines: machines billed during a sample run however few it uses, such as the whole training
             cluster; None for the run's own.
         history: past runs of one type, from a `ReadHistoryOperator`, also as JSON text: they count, at no

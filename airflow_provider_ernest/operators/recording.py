@@ -406,9 +406,9 @@ def timed_by_log(event_log: Any, *, submitted_at: float | None, executors: int, 
 
 
 def _predicted(executors: int, decision: Decision) -> dict[str, Any]:
-    """The prediction for the machines that a run really had, which may differ from those decided on."""
+    """The prediction for the executors that a run really had, which may differ from those decided on."""
     of: Decision | Alternative | None = decision
-    if executors != decision.config.executors:  # a mix, too, ran on the machines decided on
+    if executors != decision.config.executors:  # a mix, too, ran on the executors decided on
         same = (decision.config.instance_type, executors, ())
         of = next(
             (
@@ -430,8 +430,8 @@ def _predicted(executors: int, decision: Decision) -> dict[str, Any]:
 def _cost(decision: Decision, *, executors: int, seconds: float) -> float | None:
     """Dollars for a run, billed as decided; None if no price is known.
 
-    Without the cost of the sample runs, which was paid before. None for a mix of types too: which machine did
-    what is unknown.
+    Without the cost of the sample runs, which was paid before. None for a mix of types too: which executor
+    did what is unknown.
     """
     if decision.composition:
         return None

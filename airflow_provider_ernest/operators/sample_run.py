@@ -1,4 +1,4 @@
-"""One sample run: the user's unmodified job on a number of machines and a share of its input."""
+"""One sample run: the user's unmodified job on a number of executors and a share of its input."""
 
 from __future__ import annotations
 
@@ -49,9 +49,10 @@ class SampleRunOperator(OfJob, EmitsLineage, BaseOperator):
     """Run the application as one experiment of the design says, and observe it.
 
     Map it over the design: ``SampleRunOperator.partial(...).expand(experiment=design.output)``. The
-    application is submitted to exactly the experiment's number of machines, through the spark provider's hook
-    or as a step of EMR. Spark's event log gives the clean run time and verifies that all machines worked and
-    stayed to the end. Runs may share a cluster: first come, first served, and waiting is not counted.
+    application is submitted to exactly the experiment's number of executors, through the spark provider's
+    hook or as a step of EMR. Spark's event log gives the clean run time and verifies that all executors
+    worked and stayed to the end. Runs may share a cluster: first come, first served, and waiting is not
+    counted.
 
     Returns the `Observation` document, which is also stored.
 
@@ -63,12 +64,12 @@ class SampleRunOperator(OfJob, EmitsLineage, BaseOperator):
         staging_uri: s3:// folder that a local application is uploaded to, for EMR; None to refuse one there.
         store: root of the model store; None for ``[ernest] store``.
         artifact_sha256: hash of the application; see `FitModelOperator`, also for `conditions`.
-        wait_timeout_seconds: limit for the wait for machines.
+        wait_timeout_seconds: limit for the wait for executors.
         run_timeout_seconds: limit for the run once it has them; None for no limit.
 
     Raises:
         InvalidParameterError, MissingResourceError: the request cannot be run (no retry).
-        ClusterLostError: the cluster has ended, or lost machines that the run needs. The next try fails as
+        ClusterLostError: the cluster has ended, or lost executors that the run needs. The next try fails as
             fast unless the cluster is started anew.
         SampleRunError: the run failed, or not as designed (retried as Airflow retries).
     """
@@ -258,7 +259,7 @@ class SampleRunOperator(OfJob, EmitsLineage, BaseOperator):
 
 
 def sample_cluster(given: Any, sampled: SampledInput, *, executors: int) -> ClusterHandle:
-    """Return the cluster to run on, checked to have the machines."""
+    """Return the cluster to run on, checked to have the executors."""
     from airflow_provider_ernest.clusters.base import ClusterHandle
     from airflow_provider_ernest.clusters.emr.spec import EMR
     from airflow_provider_ernest.operators.setting_checks import require_emr_input
@@ -315,7 +316,7 @@ def staged_sample(
 
 @dataclass(frozen=True, kw_only=True)
 class RunRequest:
-    """What to run, and on how many machines. Only this run's event log goes to the local `directory`."""
+    """What to run, and on how many executors. Only this run's event log goes to the local `directory`."""
 
     name: str
     application: str
@@ -354,7 +355,7 @@ class DriverSubmission:
     """A run whose driver is a child of this task.
 
     Attributes:
-        waited_seconds: how long it waited for machines that other runs held.
+        waited_seconds: how long it waited for executors that other runs held.
     """
 
     def __init__(self, hook: ErnestSubmitHook, request: RunRequest, *, web_url: str | None) -> None:

@@ -40,10 +40,10 @@ class PlannedCluster:
     """What is known of a cluster for sample runs before it starts.
 
     Attributes:
-        machines: that it has at least.
+        executors: that it has at least.
         has_price: the price of its machines is known, or will be asked for.
         is_emr: it is a job flow of EMR, which reads everything from S3.
-        limits_production: production can have no more machines than it has.
+        limits_production: production can have no more executors than it has.
     """
 
     instance_type: str
@@ -69,7 +69,7 @@ class SizingSettings:
     def check(self) -> None:
         """Refuse settings that do not fit together, as far as they are known."""
         least = self.bounds.min_scale
-        # By design, as if only machines vary.
+        # By design, as if only executors vary.
         reads_all = least not in NOTHING and not is_template(least) and number("min_scale", least) >= 1
         require_sample_named(self.job.application_args, self.input.sampling, reads_all=reads_all)
         if not is_template(self.run_timeout_seconds):
@@ -129,7 +129,7 @@ class SizingSettings:
 
 
 def require_available(bounds: DesignBounds, executors: int) -> None:
-    """Refuse bounds of sample runs on more machines than their cluster will have."""
+    """Refuse bounds of sample runs on more executors than their cluster will have."""
     if count("max_executors", bounds.max_executors) > executors:
         raise InvalidParameterError(
             "max_executors",

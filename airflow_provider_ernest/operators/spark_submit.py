@@ -48,7 +48,7 @@ class ErnestSparkSubmitOperator(EmitsLineage, SparkSubmitOperator):
 
     With `decision`, a successful run is recorded beside its prediction, in the model store and as XCom
     ``production_run`` (a `ProductionRun` document), and the model learns from it or is marked as stale, as by
-    `RecordRunOperator`. Machines and time come from Spark's event log if ``spark.eventLog.dir`` is a folder
+    `RecordRunOperator`. Executors and time come from Spark's event log if ``spark.eventLog.dir`` is a folder
     of this host; else they are those decided on and the time of spark-submit.
 
     Args:

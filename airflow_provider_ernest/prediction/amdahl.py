@@ -79,7 +79,7 @@ class ExtendedAmdahl:
         )
 
     def update(self, observation: Observation) -> None:
-        """Learn from a run: its scale is the predictor value, its machines are the processors."""
+        """Learn from a run: its scale is the predictor value, its executors are the processors."""
         self.add(x=observation.scale, processors=observation.executors, seconds=observation.seconds)
 
     def add(self, *, x: float, processors: int, seconds: float) -> None:

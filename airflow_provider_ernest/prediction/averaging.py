@@ -68,13 +68,13 @@ class TermAveraging:
         A job with 10 s of fixed work and 200 s of work that spreads, observed on small samples:
 
         >>> import numpy as np
-        >>> machines = np.array([1, 2, 4, 8, 2, 8])
+        >>> executors = np.array([1, 2, 4, 8, 2, 8])
         >>> scale = np.array([0.1, 0.1, 0.1, 0.1, 0.05, 0.05])
-        >>> seconds = 10 + 200 * scale / machines
-        >>> averaging = TermAveraging().fit(machines=machines, scale=scale, seconds=seconds)
-        >>> bool(abs(averaging.predict(machines=16, scale=1.0)[0] / 22.5 - 1) < 0.1)
+        >>> seconds = 10 + 200 * scale / executors
+        >>> averaging = TermAveraging().fit(executors=executors, scale=scale, seconds=seconds)
+        >>> bool(abs(averaging.predict(executors=16, scale=1.0)[0] / 22.5 - 1) < 0.1)
         True
-        >>> low, high = averaging.interval(machines=16, scale=1.0, level=0.95)
+        >>> low, high = averaging.interval(executors=16, scale=1.0, level=0.95)
         >>> bool(low[0] < 22.5 < high[0])
         True
     """
@@ -82,7 +82,7 @@ class TermAveraging:
     # After `fit`:
     coefficients_: FloatArray  # mean seconds per unit of each term, (p,), none negative
     probabilities_: FloatArray  # that each term is part of the model, (p,)
-    driver_share_: float  # the probability that one of the machines does no work
+    driver_share_: float  # the probability that one of the executors does no work
     noise_: float  # mean relative standard deviation of a single run that is as long as the observed ones
     disturbed_: FloatArray  # the probability that each run does not belong to the others, (runs,)
     apart_: NDArray[np.bool_]  # runs that were left out because they contradict the others, (runs,)
@@ -370,16 +370,16 @@ def _none_negative(
     return np.where(subsets, np.maximum(means + deviations, 0.0), 0.0), log_probabilities
 
 
-# What no run could show: plateaus beyond the observed machines, other shapes beyond the observed inputs.
+# What no run could show: plateaus beyond the observed executors, other shapes beyond the observed inputs.
 #
 # Times stop falling where tasks run out, or where the driver or a shared store is the limit. Inputs much
-# larger than all observed ones may consist of other rows. Runs on fewer machines, or on smaller inputs, tell
+# larger than all observed ones may consist of other rows. Runs on fewer executors, or on smaller inputs, tell
 # neither. So each draw gets a place beyond which it is so, and predictions further out are made with it. How
 # near these places are follows from how far the runs lie apart: a job seen over many doublings may be trusted
 # for a few more.
 
 OCTAVES_OF_ONE = 0.25
-"""Doublings that a single number of machines, or a single input, counts for as having been observed."""
+"""Doublings that a single number of executors, or a single input, counts for as having been observed."""
 
 STEEPNESS = 3.0  # near the observed range hardly anything changes, far from it nearly everything may
 FURTHEST_OCTAVES = 60.0  # further than any cluster or input: such a draw sees no change at all
@@ -396,7 +396,7 @@ class Unseen:
         least_workers, most_workers = float(points.workers.min()), float(points.workers.max())
         least_scale, most_scale = float(points.scale.min()), float(points.scale.max())
         scales = float(np.log2(most_scale / least_scale))
-        # Beyond these, more machines do no work that spreads, (k,).
+        # Beyond these, more executors do no work that spreads, (k,).
         self.most_workers = most_workers * np.exp2(
             octaves_until(beyond, prior.plateau, seen=float(np.log2(most_workers / least_workers)))
         )

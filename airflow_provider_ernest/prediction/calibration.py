@@ -84,9 +84,9 @@ def _excess(errors: Sequence[float], factor: float) -> float:
 
 
 def factor_on(model: Model, executors: float) -> float:
-    """The factor on a model's intervals at a number of machines.
+    """The factor on a model's intervals at a number of executors.
 
-    Intervals become narrower only at machine counts that production has run on.
+    Intervals become narrower only at executor counts that production has run on.
     """
     factor = spread_factor(model.standardised_errors)
     learned = model.observations[len(model.observations) - len(model.learned_from) :]

@@ -1,6 +1,6 @@
 """How well each hypothesis about a job explains its runs.
 
-A hypothesis says which terms the job has, whether the driver takes one of the machines, which points do not
+A hypothesis says which terms the job has, whether the driver takes one of the executors, which points do not
 belong to the others, how noisy runs are, and how far the job deviates from all terms. Given a hypothesis, the
 logarithms of run times are (to first order around a reference fit) linear in the coefficients with Gaussian
 errors. So the distribution of the coefficients and the probability of the runs have closed forms (Bishop,
@@ -24,15 +24,15 @@ from airflow_provider_ernest.prediction.regression import non_negative_least_squ
 from airflow_provider_ernest.prediction.terms import ObservedColumns, Runs, basis
 
 # A job may deviate from every sum of terms: smoothly, by some per cent, over doublings. The deviation is a
-# Gaussian process on the logarithm of the time, over the logarithms of machines and scale. Near the observed
+# Gaussian process on the logarithm of the time, over the logarithms of executors and scale. Near the observed
 # runs it takes up what the terms leave. Away from them it returns to 0 with its full standard deviation, so
-# intervals widen there. A part of the deviation belongs to one machine count alone: how partitions fill
-# slots, which hosts machines share, whether the data fits into their memory. Samples seldom show that;
+# intervals widen there. A part of the deviation belongs to one executor count alone: how partitions fill
+# slots, which hosts executors share, whether the data fits into their memory. Samples seldom show that;
 # production does.
 
 
 def shared_deviation(prior: AveragingPrior, these: FloatArray, those: FloatArray) -> FloatArray:
-    """Correlation of the deviations at two sets of machines and scale, (n, 2) and (q, 2), shape (n, q)."""
+    """Correlation of the deviations at two sets of executors and scale, (n, 2) and (q, 2), shape (n, q)."""
     distances = (np.log2(these)[:, None] - np.log2(those)[None]) / (
         prior.executors_octaves,
         prior.scale_octaves,
@@ -43,12 +43,12 @@ def shared_deviation(prior: AveragingPrior, these: FloatArray, those: FloatArray
 
 
 OWN_SCALE_OCTAVES = 0.25
-"""Doublings of the scale over which a machine count's own deviation changes; from night to night it is
+"""Doublings of the scale over which an executor count's own deviation changes; from night to night it is
 less."""
 
 
 def same_executors(these: FloatArray, those: FloatArray) -> FloatArray:
-    """Correlation of the machine counts' own deviations, shape (n, q); arguments as in `shared_deviation`."""
+    """Correlation of the executor counts' own deviations, (n, q); arguments as in `shared_deviation`."""
     are_same = these[:, None, 0] == those[None, :, 0]
     octaves = np.log2(these[:, None, 1] / those[None, :, 1]) / OWN_SCALE_OCTAVES
     return np.asarray(are_same * np.exp(-0.5 * octaves**2), dtype=np.float64)
@@ -72,7 +72,7 @@ class Points:
     """Distinct configurations that were run, as columns of shape (n,)."""
 
     executors: FloatArray
-    workers: FloatArray  # machines that shared the work that spreads
+    workers: FloatArray  # executors that shared the work that spreads
     scale: FloatArray
     row_width: FloatArray  # see `terms.Runs`
     seconds: FloatArray  # median over the repetitions; for divided ones their mean on the logarithm
@@ -100,7 +100,7 @@ class Points:
 
     @property
     def configurations(self) -> FloatArray:
-        """Machines and scale, shape (n, 2)."""
+        """Executors and scale, shape (n, 2)."""
         return np.column_stack([self.executors, self.scale])
 
     @property
@@ -171,7 +171,7 @@ def suspicions(
 ) -> tuple[list[NDArray[np.bool_]], FloatArray]:
     """The h sets of points, masks (n,), that may not belong to the others, with their prior probabilities.
 
-    The first set is empty. Then come the points with the most data for each machine (and those with the two
+    The first set is empty. Then come the points with the most data for each executor (and those with the two
     most): when memory runs short, time grows out of proportion. Last the points that others predict worst.
     """
     none = np.zeros(len(points.seconds), dtype=bool)
@@ -188,7 +188,7 @@ def suspicions(
 
 
 def memory_cuts(points: Points) -> list[NDArray[np.bool_]]:
-    """The points with the most data for each machine, then those with the two most, and so on."""
+    """The points with the most data for each executor, then those with the two most, and so on."""
     load = (points.scale / points.executors).round(12)
     levels = np.unique(load)[::-1]
     masks = [load >= levels[cut] for cut in range(len(levels) - 2)]
@@ -213,13 +213,13 @@ def _conspicuous(seconds: FloatArray, columns: FloatArray) -> list[int]:
 OVERHEADS = frozenset(
     {"log(executors)", "executors", "sqrt(executors)"}
 )  # terms that no job consists of alone
-FIXED = "1"  # the term of work that takes the same time on any machines and data
+FIXED = "1"  # the term of work that takes the same time on any executors and data
 MOST_FIXED_SHARE = 0.9  # the share of the shortest run that may be known to be fixed
 LEAST_RISING, MOST_PLATEAUS = 2, 2
-"""Machine counts that must have helped before a plateau is seen, and the plateaus that are asked about."""
+"""Executor counts that must have helped before a plateau is seen, and the plateaus that are asked about."""
 
 NEARER = 0.5  # share of the squared errors; an explanation that is hardly better may fit noise
-LEAST_WORKERS = 0.5  # if one machine runs the driver and also works, its work is still done
+LEAST_WORKERS = 0.5  # if one executor runs the driver and also works, its work is still done
 REFINEMENTS = 4
 USUAL_ERROR = 0.2  # error from the reference, on the logarithm, from which a run begins to count less
 
@@ -276,12 +276,12 @@ class Evidence:
 
 @dataclass(frozen=True, kw_only=True)
 class Counting:
-    """Which of the machines work, and how much of the data is work."""
+    """Which of the executors work, and how much of the data is work."""
 
     driver_executors: float  # that the driver takes, 0 or 1
     row_share: float  # of the work on a row of the target input, what grows with the data in a row
     weight: float  # how much it is believed; the weights of all ways need not add up to 1
-    most_workers: float = np.inf  # machines beyond these do no work that spreads
+    most_workers: float = np.inf  # executors beyond these do no work that spreads
 
     def columns(self, terms: tuple[str, ...], runs: Runs) -> FloatArray:
         """The terms' values of n runs, shape (n, p)."""
@@ -294,9 +294,9 @@ class Counting:
 def ways_to_count(points: Points, prior: AveragingPrior) -> tuple[Counting, ...]:
     """The ways to count that the points leave open.
 
-    The driver takes no machine if a run had a single one. How work grows with the data in a row matters only
-    if that differs. Only plateaus (machine counts beyond which more do not help) that the runs show are asked
-    about: a refuted hypothesis costs as much time as any other.
+    The driver takes no executor if a run had a single one. How work grows with the data in a row matters only
+    if that differs. Only plateaus (executor counts beyond which more do not help) that the runs show are
+    asked about: a refuted hypothesis costs as much time as any other.
     """
     drivers = {0.0: 1 - prior.driver_share, 1.0: prior.driver_share}
     if points.executors.min() < 2:
@@ -322,9 +322,9 @@ def ways_to_count(points: Points, prior: AveragingPrior) -> tuple[Counting, ...]
 
 
 def _seen_plateaus(points: Points) -> list[float]:
-    """Machine counts beyond which constant work explains the runs better than work that spreads.
+    """Executor counts beyond which constant work explains the runs better than work that spreads.
 
-    Also better than an overhead for each machine: then times also stop falling, but the overhead goes on.
+    Also better than an overhead for each executor: then times also stop falling, but the overhead goes on.
     """
     workers, scale = points.workers, points.scale
     asked = np.unique(workers)[LEAST_RISING - 1 : -1][-MOST_PLATEAUS:].tolist()

@@ -1,15 +1,15 @@
 """OptEx: a closed form for the time of a Spark job from a profile of its phases.
 
 Sidhanta, Golab, Mukhopadhyay, "OptEx: A Deadline-Aware Cost Optimization Model for Spark" (CCGrid 2016,
-arXiv:1603.07936). On n machines, with `iter` iterations on an input of size s::
+arXiv:1603.07936). On n executors, with `iter` iterations on an input of size s::
 
     T = Tinit + Tprep + n*iter*C + iter*B/n + A*s/n
 
-    C = coeff * Tvs_baseline        sharing variables with one machine for one iteration
+    C = coeff * Tvs_baseline        sharing variables with one executor for one iteration
     B = sum of the M_k              the unit tasks of one iteration, one after the other
     A = cf_commn * Tcommn_baseline / s_baseline     communication for one unit of input
 
-Sharing grows with the machines, computation and communication shrink: T is lowest at ``n = sqrt((iter*B +
+Sharing grows with the executors, computation and communication shrink: T is lowest at ``n = sqrt((iter*B +
 A*s) / (iter*C))``.
 
 The paper's tables follow the formula only in part (see `python -m benchmarks.accuracy --optex DIR`): its
@@ -50,8 +50,8 @@ class JobProfile(Document):
 
     initialisation_seconds: float  # Tinit; starting the application
     preparation_seconds: float  # Tprep; preparing the job, before its tasks start
-    baseline_variable_sharing_seconds: float  # Tvs baseline; with one machine and one iteration
-    baseline_communication_seconds: float  # Tcommn baseline; on one machine with `baseline_scale`
+    baseline_variable_sharing_seconds: float  # Tvs baseline; with one executor and one iteration
+    baseline_communication_seconds: float  # Tcommn baseline; on one executor with `baseline_scale`
     unit_task_seconds: tuple[float, ...]  # M_k, of each unit task of an iteration
     variable_sharing_coefficient: float = 1.0  # coeff; the job's sharing as a multiple of the baseline
     communication_coefficient: float = 1.0  # cf_commn; its communication as a multiple of the baseline
@@ -115,8 +115,8 @@ def job_profile(runs: Sequence[RunProfile]) -> JobProfile:
     """The profile of a job from runs with measured phases; a single run is enough.
 
     Each constant is the median over the runs, so that one disturbed run does no harm. The baseline is one
-    machine with the largest input measured. The closed form takes a job's unit tasks as given; here they grow
-    with the input (`predicted_phases`), as otherwise a sample would tell nothing of the whole.
+    executor with the largest input measured. The closed form takes a job's unit tasks as given; here they
+    grow with the input (`predicted_phases`), as otherwise a sample would tell nothing of the whole.
     """
     if not runs:
         raise TooFewObservationsError("No run gives no profile.", remedy="Measure at least one run.")

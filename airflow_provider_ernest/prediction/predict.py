@@ -43,7 +43,7 @@ Predictor: TypeAlias = TermAveraging | ErnestRegression
 def observed_columns(
     runs: Sequence[Observation], *, told_by: Sequence[Observation] | None = None
 ) -> ObservedColumns:
-    """Runs as columns, each with the machines that its tasks could keep busy, as `told_by` or they tell.
+    """Runs as columns, each with the executors that its tasks could keep busy, as `told_by` or they tell.
 
     Their seconds are without those of making again what caches could not hold (`regimes.again_seconds`):
     to a prediction those of its own configuration are added.
@@ -141,9 +141,9 @@ def require_time(seconds: FloatArray, executors: Sequence[int], *, scale: float,
 
 
 class ModelForecast:
-    """What a model says of n runs, from the moment that all machines are there, start-up excluded.
+    """What a model says of n runs, from the moment that all executors are there, start-up excluded.
 
-    Machines and scale are n numbers or one. The iterations are of the run that is predicted, for iterative
+    Executors and scale are n numbers or one. The iterations are of the run that is predicted, for iterative
     jobs; by default those trained with. For more of them all terms but the fixed one are multiplied by the
     ratio.
 
@@ -301,7 +301,7 @@ def standardised_errors(
 
 
 def memory_shortage(model: Model, *, executors: int, scale: float = 1.0) -> str:
-    """Why so many machines cannot hold the data in memory; empty if they can or nothing is known."""
+    """Why so many executors cannot hold the data in memory; empty if they can or nothing is known."""
     forecast = _forecast(model, whole_number("executors", executors), positive_number("scale", scale))
     reasons = []
     if forecast.cache_share is not None and forecast.cache_share < WHOLE_CACHE:
@@ -322,8 +322,8 @@ def extrapolation(model: Model, *, executors: int, scale: float = 1.0) -> str:
     """Why the observations do not support a prediction, in words; empty where they do.
 
     Samples are for extrapolating to more data, so larger inputs are mentioned only from far outside, smaller
-    ones always: who asks for less than any sample may mean another unit. Machine counts are mentioned as
-    soon as they leave what was observed: what happens on more machines may have been invisible on fewer.
+    ones always: who asks for less than any sample may mean another unit. Executor counts are mentioned as
+    soon as they leave what was observed: what happens on more executors may have been invisible on fewer.
     """
     executors = whole_number("executors", executors)
     scale = positive_number("scale", scale)

@@ -24,14 +24,14 @@ from airflow_provider_ernest.prediction.terms import DICTIONARY, check_terms
 
 PRODUCTION_NOISE_WEIGHTS = (0.25, 0.5, 1.5, 2.0, 1.0)
 """How much each level of `AveragingPrior.noise` is believed where there are past runs: days lie between
-them, and others use the machines, so that they scatter more than samples made one after the other. By the
+them, and others use the cluster, so that they scatter more than samples made one after the other. By the
 defaults, intervals of 80 % from one past run held half of the next runs of real jobs
 (docs/evidence/benchmarks.md)."""
 
 FEW_SIZES = 2
 PRODUCTION_EXECUTORS_OCTAVES = 0.5
 PRODUCTION_DISCREPANCY_WEIGHTS = (0.25, 0.5, 1.5, 2.0)
-"""Of past runs on so few numbers of machines nothing tells how time goes on from there: machines may share
+"""Of past runs on so few numbers of executors nothing tells how time goes on from there: executors may share
 their hosts. By the defaults, intervals of 80 % at numbers that no run had held 55 % of real runs
 (docs/evidence/benchmarks.md); at those that runs had, nothing changes."""
 
@@ -45,7 +45,7 @@ def prior_for(observations: Sequence[Observation], prior: AveragingPrior | None 
     """The prior for a job, knowing where its runs come from.
 
     Where all runs name their hosts or are past ones, Spark's event log counted their executors: then the
-    driver takes no machine but some seconds of each run, and runs also scatter by `NOISE_SECONDS`. Samples
+    driver takes no executor but some seconds of each run, and runs also scatter by `NOISE_SECONDS`. Samples
     are of the input that is asked about, so no other shape is to be feared of them, nor where rows are told.
     With a `prior` past runs change nothing; otherwise see `with_past_runs`.
     """
@@ -59,7 +59,7 @@ def prior_for(observations: Sequence[Observation], prior: AveragingPrior | None 
 
 
 def least_fixed_seconds(observations: Sequence[Observation]) -> float:
-    """What the driver took in each of a job's runs, whatever machines and data; 0 where logs do not tell it.
+    """What the driver took in each of a job's runs, whatever executors and data; 0 where logs do not tell it.
 
     Of an iterative job the driver's share may be that of each iteration, and then is nothing fixed.
     """
@@ -72,7 +72,7 @@ def least_fixed_seconds(observations: Sequence[Observation]) -> float:
 def with_past_runs(prior: AveragingPrior, observations: Sequence[Observation]) -> AveragingPrior:
     """The prior as the past runs among a job's runs change it.
 
-    Past runs scatter more than samples, those of one or two numbers of machines tell less of others than
+    Past runs scatter more than samples, those of one or two numbers of executors tell less of others than
     designed runs (which allows for plateaus, too), and they are runs of production: see `with_production`.
     """
     past = [run for run in observations if run.from_history]
@@ -100,7 +100,7 @@ def with_past_runs(prior: AveragingPrior, observations: Sequence[Observation]) -
 # A sample has another shape than the whole more often than its size suggests. So what is deviated at the
 # scales of the samples says less of production's, while runs of production go on telling of each other.
 #
-# Sample runs with the most data for each machine may have been short of memory, and a conspicuous one may
+# Sample runs with the most data for each executor may have been short of memory, and a conspicuous one may
 # have been disturbed; both then count for little. Production has more data than any sample and may well be
 # conspicuous, but it is what predictions are for. So with production runs nothing is put down to memory, and
 # hardly anything to a disturbance.
@@ -114,8 +114,8 @@ SCALE_OCTAVES = 1.0
 """Doublings of the scale over which a job's deviation from its terms changes, once production is known."""
 
 OWN_DEVIATION = 0.1
-"""The share of its deviation from all terms that each number of machines has of its own, once production is
-known: what came again and again on so many machines will come on them again, whatever others say."""
+"""The share of its deviation from all terms that each number of executors has of its own, once production is
+known: what came again and again on so many executors will come on them again, whatever others say."""
 
 LEAST_LOG_WEIGHT = -50.0
 """A level that is so much less credible than the best is out; and all weights can be taken back."""
@@ -246,7 +246,7 @@ def _joint(evidence: Evidence) -> FloatArray:
 
 
 def _taken(evidence: Evidence) -> NDArray[np.bool_] | None:
-    """In which ways to count the driver takes a machine, shape (d,); None where that is not open."""
+    """In which ways to count the driver takes an executor, shape (d,); None where that is not open."""
     taken = np.array([counting.driver_executors > 0 for counting in evidence.countings])
     return taken if len(np.unique(taken)) > 1 else None
 

@@ -2,7 +2,7 @@
 
 A model of run times knows only what the runs did. When cached data no longer fits into memory, when tasks
 begin to spill, or when slots outnumber tasks, time follows another law. Spark's metrics of the runs tell
-when that happens: cached bytes grow with the input, memory grows with the machines, and both are known. They
+when that happens: cached bytes grow with the input, memory grows with the executors, and both are known. They
 also tell what a missing cache costs: the time it took to fill, and how often it is read. The model is fitted
 to the runs without that time, which is then added to its predictions.
 """
@@ -34,7 +34,7 @@ _UNSEEN = 1.25
 """Factor where the run does what no observed run did, and the prediction allows for it or it may not matter.
 """
 _SPILL = 1.5  # factor where tasks spill for the first time: the prediction does not count that
-_SAME_LOAD = 1.05  # loads of a task or a machine that differ by less than this factor are the same
+_SAME_LOAD = 1.05  # loads of a task or an executor that differ by less than this factor are the same
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,18 +84,18 @@ def _column(told: Sequence[tuple[Observation, RunMetrics]], name: str) -> FloatA
     return np.array(figures, dtype=np.float64)
 
 
-# How many of the machines a job can keep busy: its tasks against the slots that run them.
+# How many of the executors a job can keep busy: its tasks against the slots that run them.
 #
 # A stage of 16 tasks runs no faster on 64 slots than on 16. The event log tells the tasks of the stages in
 # which most of the time goes; how they grow (not at all, as with a fixed number of shuffle partitions, or
-# with the input, or with the machines, as Spark's default parallelism does) is read off the runs.
+# with the input, or with the executors, as Spark's default parallelism does) is read off the runs.
 
 _SHORT_OF_TASKS = 0.9
 _NOTABLY_LESS = 0.1
 
 
 def _cap(observations: Sequence[Observation], executors: int, scale: float) -> tuple[float, str]:
-    """Effective machines, and a warning where they are notably fewer than in any of the runs."""
+    """Effective executors, and a warning where they are notably fewer than in any of the runs."""
     known = parallelism(observations)
     if known is None:
         return float(executors), ""
@@ -149,7 +149,7 @@ class Parallelism:
         return np.asarray(np.maximum(1.0, np.round(np.max(counts, axis=0))), dtype=np.float64)
 
     def effective_executors(self, *, executors: ArrayLike, scale: ArrayLike) -> FloatArray:
-        """Machines that would do as much if all their slots were always busy, shape (n,)."""
+        """Executors that would do as much if all their slots were always busy, shape (n,)."""
         tasks = self.tasks(executors=executors, scale=scale)
         tasks_per_slot = tasks / (np.asarray(executors, dtype=np.float64) * self.slots_per_executor)
         # Equal tasks need ceil(tasks_per_slot) rounds. Tasks of unequal length fill the gaps of the last
@@ -177,7 +177,7 @@ def parallelism(observations: Sequence[Observation], *, of_peak_stage: bool = Fa
 def effective_executors(
     observations: Sequence[Observation], *, executors: ArrayLike, scale: ArrayLike
 ) -> FloatArray:
-    """Machines that work which spreads counts on, (n,): those asked for, less what has no task to run."""
+    """Executors that work which spreads counts on, (n,): those asked for, less what has no task to run."""
     executor_column, scale_column = executors_and_scale(executors=executors, scale=scale)
     known = parallelism(observations)
     if known is None:
@@ -236,7 +236,7 @@ def _grown(scales: FloatArray, values: FloatArray, scale: float) -> float:
 
 
 # Whether the cache fits: cached bytes, which grow with the input, against storage memory, which grows with
-# the machines.
+# the executors.
 
 WHOLE_CACHE = 0.99  # from this share on, all the data to be cached is taken to be in memory
 _PROTECTED = 0.5
@@ -284,9 +284,9 @@ class _CachingRuns:
     def _found(self, wanted_bytes: float, executors: int, *, all_fits: bool) -> float:
         """The share of the reads that find their partition in memory.
 
-        Where not all fits, each machine holds as much as in the runs that missed some. Else, and without such
-        runs, it holds what fits beside execution and the tasks that make others again, each of which keeps
-        up to a partition in storage memory. And of whole partitions half a one on average does not fit.
+        Where not all fits, each executor holds as much as in the runs that missed some. Else, and without
+        such runs, it holds what fits beside execution and the tasks that make others again, each of which
+        keeps up to a partition in storage memory. And of whole partitions half a one on average does not fit.
         """
         each = wanted_bytes / executors
         of_runs = self.wanted_bytes / self.executors
@@ -397,12 +397,12 @@ class CachePasses:
     slots_per_executor: float
 
     def seconds_again(self, missing_share: float, wanted_bytes: float, executors: float) -> float:
-        """Seconds of a run on so many machines that all work."""
+        """Seconds of a run on so many executors that all work."""
         missing = missing_share * wanted_bytes * self.reads
         return missing * self.seconds_per_byte / (executors * self.slots_per_executor)
 
     def seconds_again_of(self, metrics: RunMetrics, executors: float) -> float:
-        """Seconds that a run on so many machines spent so: counted where its tasks tell it."""
+        """Seconds that a run on so many executors spent so: counted where its tasks tell it."""
         wanted, reads = metrics.cache_wanted_bytes or 0, metrics.cache_reads
         if metrics.cache_missed_share is not None and metrics.cache_missed_seconds is not None and reads:
             missed = metrics.cache_missed_share * wanted * reads

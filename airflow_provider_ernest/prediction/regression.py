@@ -52,11 +52,11 @@ class ErnestRegression:
         A job with 10 s of fixed work and 200 s of work that spreads, observed on small samples:
 
         >>> import numpy as np
-        >>> machines = np.array([1, 2, 4, 8, 2, 8])
+        >>> executors = np.array([1, 2, 4, 8, 2, 8])
         >>> scale = np.array([0.1, 0.1, 0.1, 0.1, 0.05, 0.05])
-        >>> seconds = 10 + 200 * scale / machines
-        >>> regression = ErnestRegression().fit(machines=machines, scale=scale, seconds=seconds)
-        >>> regression.predict(machines=[16, 64], scale=1.0).round(3).tolist()
+        >>> seconds = 10 + 200 * scale / executors
+        >>> regression = ErnestRegression().fit(executors=executors, scale=scale, seconds=seconds)
+        >>> regression.predict(executors=[16, 64], scale=1.0).round(3).tolist()
         [22.5, 13.125]
     """
 
@@ -264,7 +264,7 @@ SMALLEST_SINGULAR_VALUE = 1e-6
 def undetermined_terms(rows: FloatArray, terms: Sequence[str]) -> tuple[str, ...]:
     """The terms whose coefficients runs leave open, by their values, shape (n, p); none if independent.
 
-    Runs on a single number of machines, for instance, cannot tell fixed work from overhead of each machine:
+    Runs on a single number of executors, for instance, cannot tell fixed work from overhead of each executor:
     both columns are constant there, and any split of the time between them fits equally well.
     """
     lengths = np.linalg.norm(rows, axis=0)

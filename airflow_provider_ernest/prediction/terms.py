@@ -26,7 +26,7 @@ from airflow_provider_ernest.words import plain
 
 
 class Column(Protocol):
-    """A value for each run; keyword-only, for machines and scale must not be swapped."""
+    """A value for each run; keyword-only, for executors and scale must not be swapped."""
 
     def __call__(self, *, executors: FloatArray, scale: FloatArray) -> FloatArray:
         """Arrays of shape (n,) in and out."""
@@ -36,10 +36,10 @@ class Column(Protocol):
 class Term:
     """One term of a model."""
 
-    name: str  # the formula, in machines and scale
+    name: str  # the formula, in executors and scale
     meaning: str  # what the time that it explains is spent on, for people
     column: Column
-    # done by the machines that really work, fewer than there are if the driver takes one or tasks are few
+    # done by the executors that really work, fewer than there are if the driver takes one or tasks are few
     spreads: bool = False
 
 
@@ -68,8 +68,8 @@ class Formula:
     """A term written as a formula: ``"scale^1.5/executors"`` or ``"max(scale/executors - 0.05, 0)"``.
 
     A formula is data: it is stored with a model and read back elsewhere. It is parsed, never executed: only
-    numbers, ``machines``, ``scale``, ``+ - * / ^`` and a few functions can occur in it. ``^`` and ``**`` both
-    raise to a power.
+    numbers, ``executors``, ``scale``, ``+ - * / ^`` and a few functions can occur in it. ``^`` and ``**``
+    both raise to a power.
 
     Raises:
         InvalidParameterError: the text is no such formula.
@@ -77,7 +77,7 @@ class Formula:
     Example:
         >>> import numpy as np
         >>> spilling = Formula("max(scale/executors - 0.05, 0)")
-        >>> spilling(machines=np.array([1.0, 4.0]), scale=np.array([0.1, 0.1])).tolist()
+        >>> spilling(executors=np.array([1.0, 4.0]), scale=np.array([0.1, 0.1])).tolist()
         [0.05, 0.0]
     """
 
@@ -165,7 +165,7 @@ DICTIONARY = ("1", "scale", "scale/executors", "scale/sqrt(executors)", "log(exe
 """The terms over whose subsets the averaging of terms goes."""
 
 CLIFF = re.compile(r"max\(scale/executors - (\d[\d.e+-]*), 0\)")
-"""Work that begins when memory runs out: what a machine holds beyond a share of the input."""
+"""Work that begins when memory runs out: what an executor holds beyond a share of the input."""
 
 FIXED_TERM = "1"  # the term that does not iterate: an iterative job starts up and reads its input once
 
@@ -228,12 +228,12 @@ class Runs:
 
     executors: ArrayLike  # each >= 1
     scale: ArrayLike  # shares of the target input, each > 0
-    workers: ArrayLike | None = None  # the machines that share the work which spreads, above 0; None for all
+    workers: ArrayLike | None = None  # the executors that share the work which spreads, above 0; None for all
     row_width: ArrayLike = 1.0  # the data in a row, as a multiple of a row of the target input's
     iteration_ratio: float = 1.0  # what all terms but the fixed one are multiplied by
 
     def columns(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """Machines, scale, workers and widths of rows, shape (n,) each."""
+        """Executors, scale, workers and widths of rows, shape (n,) each."""
         executors, scale = executors_and_scale(executors=self.executors, scale=self.scale)
         workers = executors
         if self.workers is not None:

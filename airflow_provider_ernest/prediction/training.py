@@ -90,7 +90,8 @@ def train(
         prior: for "averaging": what is believed before the runs; see `prior_for`.
         warnings: what is to be known of the runs before the model is trusted.
         kept: what the model keeps beside it; `job` at least, and "local" for a type that is not told. With a
-            design that makes no runs, past runs were found to tell enough, even if all had the same machines.
+            design that makes no runs, past runs were found to tell enough, even if all had the same
+            executors.
 
     Raises:
         FitError: the observations are too few, cannot be of one model, do not determine the terms, or

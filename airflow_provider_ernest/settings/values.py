@@ -102,7 +102,7 @@ def positive(parameter: str, value: Any, *, remedy: str = "") -> float:
 
 
 def price(parameter: str, value: Any) -> float:
-    """Dollars for a machine and hour, above 0."""
+    """Dollars for an executor and hour, above 0."""
     return positive(parameter, value, remedy="Give the dollars for one machine and hour.")
 
 

@@ -44,13 +44,13 @@ REPORT_SECONDS = 10.0
 CLUSTER_LOST_SECONDS = 15.0
 """The master may be silent this long: a driver whose cluster has died would wait for ever."""
 REGISTER_SECONDS = 120.0
-"""Granted machines may take this long to register. If an executor's JVM cannot start, because of a wrong
+"""Granted executors may take this long to register. If an executor's JVM cannot start, because of a wrong
 option for example, the master starts another one, again and again, and the driver would wait for ever."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunLimits:
-    """How long a run may wait for its machines, and how long it may take once it has them."""
+    """How long a run may wait for its executors, and how long it may take once it has them."""
 
     wait_seconds: float
     run_seconds: float | None = None
@@ -72,10 +72,10 @@ def require_workers(web_url: str, executors: int) -> None:
 class RunWatch:
     """Watches one run in a thread of its own while the main thread is in spark-submit.
 
-    Use it as a context manager around the submission. When a limit is passed, or the cluster or a machine of
-    the run is lost, it calls `end`, once and from its thread, and keeps the reason in `ended_because`. Only
-    this run writes its event log into the directory; without a standalone master's page (`web_url`) waiting
-    cannot be told from starting.
+    Use it as a context manager around the submission. When a limit is passed, or the cluster or an executor
+    of the run is lost, it calls `end`, once and from its thread, and keeps the reason in `ended_because`.
+    Only this run writes its event log into the directory; without a standalone master's page (`web_url`)
+    waiting cannot be told from starting.
     """
 
     def __init__(
@@ -213,11 +213,11 @@ def observe(
 ) -> tuple[Observation, EventLog]:
     """Read from a run's event log what it really did; with the log, which nobody need read again.
 
-    Times are seconds since the epoch, but for the seconds that the run waited for machines that others held.
+    Times are seconds since the epoch, but for the seconds that the run waited for executors that others held.
     Only this run wrote its event log into the directory.
 
     Raises:
-        SampleRunError: there is no event log, or machines were missing or lost.
+        SampleRunError: there is no event log, or executors were missing or lost.
     """
     event_log = find_event_log(directory)
     if event_log is None:
@@ -259,7 +259,7 @@ class TimedRun:
 
     executors: int
     seconds: float  # from submission to end
-    # the part from the moment that all machines were there, without those that joined during the work, as
+    # the part from the moment that all executors were there, without those that joined during the work, as
     # under dynamic allocation
     run_seconds: float | None = None
     startup_seconds: float | None = None  # the part before
@@ -275,13 +275,13 @@ class TimedRun:
 
 
 def time_run(log: EventLog, *, submitted_at: float | None, executors: int) -> TimedRun:
-    """How long a run took on how many machines.
+    """How long a run took on how many executors.
 
     Without the time of submission (seconds since the epoch) it counts from the driver's start. Replacements
-    of lost machines do not count beside those that were asked for.
+    of lost executors do not count beside those that were asked for.
 
     Raises:
-        SampleRunError: the log has no end, or no machine worked.
+        SampleRunError: the log has no end, or no executor worked.
     """
     present = log.most_executors
     used = min(present, executors) if log.lost else present

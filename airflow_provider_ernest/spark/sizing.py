@@ -1,4 +1,4 @@
-"""The Spark properties that make an application run on exactly so many machines."""
+"""The Spark properties that make an application run on exactly so many executors."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ def refuse_sizes(options: Mapping[str, Any], *, within: str = "") -> None:
 def sizing_conf(
     *, executors: int, executor_cores: int, executors_wait_seconds: float = 1800.0
 ) -> dict[str, str]:
-    """Properties for a run on `machines` machines with one executor each.
+    """Properties for a run on exactly so many executors of so many cores.
 
     They serve a standalone master (``spark.cores.max``) and YARN or Kubernetes (``spark.executor.instances``)
-    alike. No task starts before all machines are there (for `executors_wait_seconds`): Spark would begin with
-    the first, and the time would be that of no known machine count. ``spark.locality.wait`` is 0 because a
-    small sample lies on one host and Spark's default of 3 s would keep the work there: four machines were
-    slower than one.
+    alike. No task starts before all executors are there (for `executors_wait_seconds`): Spark would begin
+    with the first, and the time would be that of no known executor count. ``spark.locality.wait`` is 0
+    because a small sample lies on one host and Spark's default of 3 s would keep the work there: four
+    machines were slower than one.
     """
     count("executors", executors)
     count("executor_cores", executor_cores)

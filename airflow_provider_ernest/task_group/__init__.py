@@ -101,12 +101,13 @@ class ErnestTaskGroup(TaskGroup):
             machines that are paid for already. Only on EC2.
         parallel_runs: sample runs at the same time. On one machine each disturbs the others; on machines
             of their own, more of them shorten the training.
-        run_timeout_seconds: how long a sample run may take once it has its machines.
+        run_timeout_seconds: how long a sample run may take once it has its executors.
         run_retries: how often a failed sample run is tried again.
         staging_uri: s3:// folder that a local application is uploaded to, for EMR.
         store: root of the model store; None for ``[ernest] store``.
         reuse: how long a stored model is good for; None to train in each run.
-        history: where past runs of the job are known from, such as ``EventLogs("s3a://bucket/spark-events")``.
+        history: where past runs of the job are known from, such as
+        ``EventLogs("s3a://bucket/spark-events")``.
             They are read if no stored model holds, and count as observations that cost nothing: only the
             sample runs that are still missing are made; if none is, no cluster is started for them.
         on_stale: callables or Airflow notifiers, called when a model no longer holds for the job.
@@ -116,7 +117,7 @@ class ErnestTaskGroup(TaskGroup):
         group_options: further arguments of Airflow's TaskGroup, such as tooltip or default_args.
 
     Attributes:
-        config: the decision's XComs: ``config["machines"]``, ``["instance_type"]``,
+        config: the decision's XComs: ``config["executors"]``, ``["machines"]``, ``["instance_type"]``,
             ``["predicted_seconds"]`` and more, see `ChooseConfigOperator`. Its Spark properties are only
             those that size the run; with those of `job` they are ``job_conf()``.
         decision: the record of the decision, for an `ErnestSparkSubmitOperator`: a template that renders to
