@@ -15,6 +15,7 @@ from airflow_provider_ernest.clarity.blocked_time import (
     blocked_time,
     find_stragglers,
 )
+from airflow_provider_ernest.clarity.dynamic_allocation import properties_of_allocation
 from airflow_provider_ernest.clarity.monotasks import (
     Change,
     IdealTimes,
@@ -28,6 +29,7 @@ from airflow_provider_ernest.clarity.monotasks import (
     what_ifs,
 )
 from airflow_provider_ernest.clarity.replay import WarmUp, replay_sizes, warm_up_of
+from airflow_provider_ernest.clarity.replay_dynamic import executor_startup_seconds, steps_of
 from airflow_provider_ernest.clarity.replay_plan import Plan, PlannedStage, most_at_once, plan_of
 from airflow_provider_ernest.documents.profiles import (
     CORE,
@@ -156,10 +158,13 @@ def _facts(log: EventLog) -> dict[str, Any]:
     tasks = log.task_columns
     began = (tasks.launched_at - log.ready_at).clip(0.0)
     finished = (tasks.finished_at - log.ready_at).clip(0.0)
-    verdict = why_not_counted(log)
+    verdict, startup = why_not_counted(log), executor_startup_seconds(log)
     return {
         "application_id": log.application_id,
         "not_counted": "" if verdict is None or verdict.is_other_kind else verdict.reason,
+        "steps": steps_of(log),
+        "allocation": properties_of_allocation(log.properties),
+        "executor_startup_seconds": None if startup is None else _rounded(startup),
         "losses": losses_of(log),
         "name": call_site(log.name),
         "spark": log.spark,
@@ -269,6 +274,7 @@ def _stage_profile(
             if seconds > least
         },
         is_barrier=row.is_barrier,
+        fills_cache=row.fills_cache,
     )
 
 

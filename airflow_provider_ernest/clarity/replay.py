@@ -13,14 +13,16 @@ import heapq
 import itertools
 import math
 import operator
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
+from airflow_provider_ernest.clarity.dynamic_allocation import ExecutorAllocation
 from airflow_provider_ernest.clarity.replay_plan import BEGIN, Plan, PlannedStage, most_at_once, plan_of
-from airflow_provider_ernest.documents.profiles import ReplayedSize
+from airflow_provider_ernest.documents.runs import ReplayedSize
 from airflow_provider_ernest.eventlog.tables import (
     BoolColumn,
     EventLog,
@@ -33,7 +35,7 @@ from airflow_provider_ernest.exceptions import EventLogError
 
 Slot = tuple[float, float]  # from when until when a slot is there, in seconds of clean time
 
-ALWAYS: Slot = (-math.inf, math.inf)
+ALWAYS: Slot = (0.0, math.inf)  # clean time begins when all executors are there
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -44,6 +46,7 @@ class Replayed:
     began: FloatColumn  # each task's launch, (tasks,)
     finished: FloatColumn  # each task's end, (tasks,)
     moments: Sequence[float]  # the time of each moment of the plan
+    allocation: ExecutorAllocation | None = None  # its executors, where they came and went by Spark's rules
 
     @property
     def seconds(self) -> float:
@@ -67,12 +70,14 @@ def replay(
     task_seconds: FloatColumn | None = None,
     plan: Plan | None = None,
     warm_up: WarmUp | None = None,
+    allocation: ExecutorAllocation | None = None,
 ) -> Replayed:
     """Replay a run, with its own executors, when it had them, and its own seconds by default.
 
-    Another number of executors is there all the time, each with the median number of slots of the run's
-    machines; there are as many first tasks as slots then, and data comes from as many other machines. The
-    plan and the warm-up are those of the log, if they are at hand; `task_seconds` have shape (tasks,).
+    Another number of executors is there all the time, each with the median number of slots of the run's;
+    there are as many first tasks as slots then, and data comes from as many other executors. With an
+    `allocation` it has that one's executors, and `executors` is how many these usually are. The plan and the
+    warm-up are those of the log, if they are at hand; `task_seconds` have shape (tasks,).
 
     Raises:
         EventLogError: no task ended, so that there is nothing to replay.
@@ -85,22 +90,26 @@ def replay(
         )
     plan = plan or plan_of(log)
     seconds = tasks.seconds if task_seconds is None else np.asarray(task_seconds, dtype=np.float64)
-    if executors is None or executors == log.most_executors:
+    per_executor = max(1, int(np.median(list(log.slots_by_executor.values()) or [most_at_once(tasks)])))
+    slots: list[Slot] = []
+    is_own = executors is None or (executors == log.most_executors and is_of_one_size(log))
+    if executors is None or (is_own and allocation is None):
         # The run's own first tasks are first again: their warm-up is in their seconds.
         excess, slots = None, _slots_of(log)
     else:
         seconds, excess = _on_other_executors(
             log, plan, seconds, executors=executors, warm_up=warm_up or warm_up_of(log, plan)
         )
-        per_executor = list(log.slots_by_executor.values()) or [most_at_once(tasks)]
-        number = min(executors * max(1, int(np.median(per_executor))), len(tasks))
-        slots = [ALWAYS] * number
+        if allocation is None:
+            slots = [ALWAYS] * min(executors * per_executor, len(tasks))
     # A task's slot is free while the driver fetches its result.
     share = ((tasks.freed_at - tasks.launched_at) / np.maximum(tasks.seconds, 1e-9)).clip(0.0, 1.0)
     return Simulation(
         plan,
         seconds,
         slots,
+        allocation=allocation,
+        slots_per_executor=per_executor,
         slot_seconds=seconds * share,
         warm_up_seconds=excess,
         is_fair=log.properties.get("spark.scheduler.mode", "FIFO").upper() == "FAIR",
@@ -122,11 +131,18 @@ def replay_sizes(
         ReplayedSize(
             executors=executors,
             seconds=as_it_was.seconds
-            if executors == log.most_executors
+            if executors == log.most_executors and is_of_one_size(log)
             else replay(log, executors=executors, plan=plan, warm_up=warm_up).seconds,
         )
         for executors in sorted(set(executor_counts))
     )
+
+
+def is_of_one_size(log: EventLog) -> bool:
+    """Whether all executors were there from the first task to the last one."""
+    tasks = log.task_columns
+    first, last = tasks.launched_at.min(initial=math.inf), tasks.finished_at.max(initial=-math.inf)
+    return all(each.added_at <= first and (each.removed_at or math.inf) >= last for each in log.executors)
 
 
 def _slots_of(log: EventLog) -> list[Slot]:
@@ -183,15 +199,18 @@ class Simulation:
     """Replays a plan on slots, at least one: if all are lost before the work is done, the last stays.
 
     Each task takes its `seconds` and holds its slot for `slot_seconds` (all by default), both (tasks,); the
-    first task of a stage on a slot takes longer by the stage's `warm_up_seconds`, (stages,).
+    first task of a stage on a slot takes longer by the stage's `warm_up_seconds`, (stages,). Under dynamic
+    allocation there are no `slots` but those of its executors, which come and go, `slots_per_executor` each.
     """
 
     def __init__(
         self,
         plan: Plan,
         seconds: FloatColumn,
-        slots: Sequence[Slot],
+        slots: Sequence[Slot] = (),
         *,
+        allocation: ExecutorAllocation | None = None,
+        slots_per_executor: int = 1,
         slot_seconds: FloatColumn | None = None,
         warm_up_seconds: Sequence[float] | None = None,
         is_fair: bool = False,
@@ -212,6 +231,12 @@ class Simulation:
         self._lost_at = [ends for _, ends in slots]
         self._free = [(begins, number) for number, (begins, _) in enumerate(slots)]
         heapq.heapify(self._free)
+        self._allocation, self._slots_per_executor = allocation, slots_per_executor
+        self._executor_of: list[int] = []  # of each slot, under dynamic allocation
+        if allocation is not None:
+            self._add_slots(range(len(allocation.executors)), 0.0)
+        self._job_ends: dict[int, float] = {}
+        self._open_stages = Counter(stage.row.job_id for stage in plan.stages if len(stage.tasks))
         self._is_fair = is_fair
         self._now = -math.inf
         self._waiting: list[tuple[float, int]] = []
@@ -229,20 +254,96 @@ class Simulation:
         """Launch all tasks."""
         self._reach(BEGIN, 0.0)
         while self._waiting or self._ready:
-            while len(self._free) > 1 and self._lost_at[self._free[0][1]] <= self._free[0][0]:
-                heapq.heappop(self._free)
-            self._now = max(self._now, self._free[0][0])
-            if not self._ready:
-                self._now = max(self._now, self._waiting[0][0])
-            while self._waiting and self._waiting[0][0] <= self._now:
-                _, place = heapq.heappop(self._waiting)
-                heapq.heappush(self._ready, (self._stages[place].priority, place))
-            self._launch(self._pick())
+            self._drop_lost_slots()
+            launch_at = max(self._now, self._free[0][0]) if self._ready and self._free else math.inf
+            begins, due = self._next_stage_at, self._due
+            if begins <= min(launch_at, due):
+                self._let_wait(*heapq.heappop(self._waiting))
+            elif self._allocation is not None and due <= launch_at:
+                self._ask_for_executors(self._allocation)
+            else:
+                self._now = launch_at
+                self._launch(self._pick())
+        if self._allocation is not None:
+            self._give_back(self._allocation, self._at[self._plan.end])
         began, finished = np.zeros(self._tasks), np.zeros(self._tasks)
         began[self._places] = [at for stage in self._stages for at in stage.began]
         finished[self._places] = [each for stage in self._stages for each in stage.seconds]
         finished += began
-        return Replayed(plan=self._plan, began=began, finished=finished, moments=self._at)
+        return Replayed(
+            plan=self._plan, began=began, finished=finished, moments=self._at, allocation=self._allocation
+        )
+
+    @property
+    def _next_stage_at(self) -> float:
+        return self._waiting[0][0] if self._waiting else math.inf
+
+    @property
+    def _due(self) -> float:
+        """When executors may be asked for."""
+        return self._allocation.due if self._allocation is not None else math.inf
+
+    def _drop_lost_slots(self) -> None:
+        while len(self._free) > 1:
+            free_at, slot = self._free[0]
+            if self._lost_at[slot] > max(self._now, free_at):
+                break
+            heapq.heappop(self._free)
+
+    def _let_wait(self, begins: float, place: int) -> None:
+        """A stage begins to wait for slots."""
+        self._now = max(self._now, begins)
+        if self._allocation is not None:
+            if not self._ready:
+                self._give_back(self._allocation, begins)
+            self._allocation.tasks_wait(begins, needed=self._needed(self._allocation, begins))
+        heapq.heappush(self._ready, (self._stages[place].priority, place))
+
+    # Executors that come and go, see `dynamic_allocation`. None is idle while tasks wait: those to give back
+    # are looked for when tasks wait again, and at the end.
+
+    def _add_slots(self, executors: Sequence[int], at: float) -> None:
+        # Spark spreads tasks: the first slot of each comes before the second of any.
+        for number in [number for _ in range(self._slots_per_executor) for number in executors]:
+            heapq.heappush(self._free, (at, len(self._lost_at)))
+            self._lost_at.append(math.inf)
+            self._executor_of.append(number)
+
+    def _needed(self, allocation: ExecutorAllocation, at: float) -> int:
+        """Executors that would run all tasks at once that wait and run."""
+        of_slot = self._executor_of
+        stages = (self._stages[place] for _, place in self._ready)
+        waiting = sum(len(stage.seconds) - stage.next for stage in stages)
+        came_at = [each.came_at for each in allocation.executors]
+        running = sum(until > at >= came_at[of_slot[slot]] for until, slot in self._free)
+        return allocation.needed(waiting + running, self._slots_per_executor)
+
+    def _ask_for_executors(self, allocation: ExecutorAllocation) -> None:
+        if coming := allocation.ask(needed=self._needed(allocation, allocation.due)):
+            self._add_slots(coming, allocation.executors[coming[0]].came_at)
+
+    def _give_back(self, allocation: ExecutorAllocation, until: float) -> None:
+        if not self._free or self._free[0][0] + allocation.rules.idle_seconds > until:
+            return
+        busy_until: dict[int, float] = {}
+        for end, slot in self._free:
+            number = self._executor_of[slot]
+            busy_until[number] = max(end, busy_until.get(number, end))
+        ended = {job: at for job, at in self._job_ends.items() if not self._open_stages[job]}
+        left = allocation.give_back(until, busy_until=busy_until, ended_jobs=ended)
+        self._free = [each for each in self._free if self._executor_of[each[1]] not in left]
+        heapq.heapify(self._free)
+
+    def _all_launched(self, allocation: ExecutorAllocation, stage: _Stage, ended_at: float) -> None:
+        """Note what executors hold of the stage, and whether another one's tasks still wait."""
+        row = stage.planned.row
+        used = {self._executor_of[slot] for slot in stage.warm_slots}
+        job = row.job_id if stage.planned.writes_shuffle else None
+        allocation.holds(used, job=job, is_cached=row.fills_cache)
+        self._job_ends[row.job_id] = max(ended_at, self._job_ends.get(row.job_id, -math.inf))
+        self._open_stages[row.job_id] -= 1
+        if not self._ready and self._next_stage_at > self._now:
+            allocation.none_waits()
 
     def _reach(self, moment: int, at: float) -> None:
         """A moment has come, and with it those that wait for nothing else; stages then wait for slots."""
@@ -274,7 +375,7 @@ class Simulation:
     def _launch(self, place: int) -> None:
         """Start tasks of a stage until it has no more, or something else may have its turn."""
         stage, planned = self._stages[place], self._stages[place].planned
-        until = self._waiting[0][0] if self._waiting else math.inf
+        until = min(self._next_stage_at, self._due)
         takes_turns = self._is_fair and len(self._ready) > 1
         may_be_late = bool(planned.retries or planned.copies)
         # Local names: nearly all the time of an analysis is spent in this loop.
@@ -285,7 +386,7 @@ class Simulation:
             stage.began.append,
             heapq.heapreplace,
         )
-        slot = free[0][1]
+        slot, launched_at = free[0][1], now
         number = stage.next
         for number in range(stage.next, len(seconds)):
             begin, warm = now, 0.0
@@ -303,16 +404,20 @@ class Simulation:
             if is_fair:
                 heapq.heappush(stage.running, end)
             at, slot = free[0]
+            launched_at = now
             if at > now:
                 now = at
-            if takes_turns or now >= until or at >= lost_at[slot]:
+            if takes_turns or now >= until or now >= lost_at[slot]:
                 break
-        self._now = now
+        self._now = launched_at
         stage.next = number + 1
         if stage.next == len(seconds):
             self._ready = [entry for entry in self._ready if entry[1] != place]
             heapq.heapify(self._ready)
-            self._reach(planned.ended, stage.ended_at())
+            ended_at = stage.ended_at()
+            if self._allocation is not None:
+                self._all_launched(self._allocation, stage, ended_at)
+            self._reach(planned.ended, ended_at)
 
 
 @dataclass(frozen=True, kw_only=True)

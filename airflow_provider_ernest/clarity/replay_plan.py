@@ -65,6 +65,7 @@ class PlannedStage:
     lag_seconds: float = 0.0  # from its submission to its first task, while slots were free
     tail_seconds: float = 0.0  # from the end of its last task to its own
     dispatch_seconds: float = 0.0  # mean idle time of a slot between two of its tasks
+    writes_shuffle: bool = False  # so that its executors hold data for later stages
     # By index in `tasks`: the failed attempt before each repeated one, and when each speculative copy was
     # launched after the stage's start, in medians of its tasks' seconds.
     retries: Mapping[int, int] = field(default_factory=dict)
@@ -170,6 +171,7 @@ class _Planner:
             lag_seconds=self._launching.lag_seconds(submitted_at, first),
             tail_seconds=max(0.0, completed_at - last),
             dispatch_seconds=self._launching.dispatch_seconds(places, first),
+            writes_shuffle=bool(self._tasks.shuffle_written_bytes[places].any()),
             retries=_retries(self._tasks, places),
             copies=_copies(self._tasks, places),
         )
@@ -332,8 +334,9 @@ def _occupation(log: EventLog) -> tuple[FloatColumn, BoolColumn]:
     lost = np.array([executor.removed_at or np.inf for executor in log.executors])
     if not len(added):
         added, slots, lost = np.array([-np.inf]), np.array([most_at_once(tasks)]), np.array([np.inf])
-    times = np.concatenate([tasks.freed_at, added, lost, tasks.launched_at])
-    change = np.concatenate([np.ones(len(tasks)), slots, -slots, -np.ones(len(tasks))])
+    # Before the first executor there is no slot.
+    times = np.concatenate([[-np.inf], tasks.freed_at, added, lost, tasks.launched_at])
+    change = np.concatenate([[0.0], np.ones(len(tasks)), slots, -slots, -np.ones(len(tasks))])
     order = np.argsort(times, kind="stable")
     # The last is after all tasks.
     return np.append(times[order], np.inf), np.append(np.cumsum(change[order]) <= 0, False)

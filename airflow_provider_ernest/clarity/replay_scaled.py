@@ -7,22 +7,31 @@ from it and the rest.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from airflow_provider_ernest.clarity.replay import ALWAYS, Replayed, Simulation, remote_share_change
+from airflow_provider_ernest.clarity.dynamic_allocation import (
+    AllocationRules,
+    ExecutorAllocation,
+    rules_of,
+)
+from airflow_provider_ernest.clarity.replay import ALWAYS, Replayed, Simulation, Slot, remote_share_change
+from airflow_provider_ernest.clarity.replay_dynamic import allocation_of
 from airflow_provider_ernest.clarity.replay_plan import Moments, Plan, PlannedStage, releases
 from airflow_provider_ernest.documents.profiles import (
     NETWORK,
     SCHEDULER,
     SERIALISATION,
+    ReplayedAllocation,
     ReplayOpinion,
     RunProfile,
     StageProfile,
     TwoOpinions,
 )
+from airflow_provider_ernest.documents.runs import ExecutorBounds
 from airflow_provider_ernest.eventlog.tables import FloatColumn, IntColumn, StageRow, busy_seconds
 
 # If the replay of a stage as it was is further off, it did something else than run its tasks.
@@ -51,14 +60,10 @@ def replay_scaled(
     The profiles of several scales show how its stages grow; the replayed run's iterations stay by default.
     """
     opinion = ReplayOpinion(scale=scale, iterations=iterations)
-    known = [profile for profile in profiles if any(stage.tasks for stage in profile.stages)]
-    if not known:
+    found = _source_among(profiles)
+    if found is None:
         return replace(opinion, problem="No run of the job has a profile that tells of its stages.")
-    # Of the runs that read most the one with the median work: some may have been disturbed.
-    most = max(profile.scale for profile in known)
-    largest = [profile for profile in known if _LARGER_BY * profile.scale >= most]
-    source = sorted(largest, key=_amount_of_work)[(len(largest) - 1) // 2]
-    others = sorted((profile for profile in known if profile is not source), key=_amount_of_work)
+    source, others = found
     replays = _Source(source, others)
     return replace(
         opinion,
@@ -75,6 +80,49 @@ def replay_scaled(
         from_scale=source.scale,
         error_percent=_error_percent(source, others),
     )
+
+
+def replay_allocations(
+    profiles: Sequence[RunProfile],
+    *,
+    allowed: Sequence[ExecutorBounds],
+    scale: float,
+    executor_cores: int,
+    iterations: int | None = None,
+) -> tuple[ReplayedAllocation, ...]:
+    """Replay a job under dynamic allocation within each of the bounds; empty where no profile tells of it.
+
+    Executors come as quickly as those of the run that is replayed did, and by its timeouts.
+    """
+    found = _source_among(profiles)
+    if found is None:
+        return ()
+    source = _Source(*found)
+    rules = rules_of(found[0].allocation, startup_seconds=found[0].executor_startup_seconds)
+    fixed: dict[int, float] = {}
+    made = []
+    for bounds in allowed:
+        each = source.under(bounds, rules, scale=scale, executor_cores=executor_cores, iterations=iterations)
+        most = bounds.maximum
+        if most not in fixed:
+            fixed[most] = source.seconds(
+                scale=scale, executors=most, slots=most * executor_cores, iterations=iterations
+            )
+        made.append(replace(each, fixed_seconds=fixed[most]))
+    return tuple(made)
+
+
+def _source_among(profiles: Sequence[RunProfile]) -> tuple[RunProfile, list[RunProfile]] | None:
+    """The run to be replayed, and the others, by their amount of work; None if none tells of its stages."""
+    known = [profile for profile in profiles if any(stage.tasks for stage in profile.stages)]
+    if not known:
+        return None
+    # Of the runs that read most the one with the median work: some may have been disturbed.
+    most = max(profile.scale for profile in known)
+    largest = [profile for profile in known if _LARGER_BY * profile.scale >= most]
+    source = sorted(largest, key=_amount_of_work)[(len(largest) - 1) // 2]
+    others = sorted((profile for profile in known if profile is not source), key=_amount_of_work)
+    return source, others
 
 
 def _amount_of_work(profile: RunProfile) -> tuple[float, float, str]:
@@ -111,19 +159,55 @@ class _Source:
         self._profile = profile
         self._points = [_points(stage, profile, others) if stage.tasks else [] for stage in profile.stages]
         as_it_was = [StageWork(tasks=stage.tasks, times_seconds=1.0) for stage in profile.stages]
-        began, ended = _spans(_replayed(profile, as_it_was, slots=profile.slots))
+        self._own_slots = _slots_of(profile)
+        began, ended = _spans(_replayed(profile, as_it_was, slots=self._own_slots))
         self._work = []
         for stage, seconds in zip(profile.stages, (ended - began).tolist(), strict=True):
             # Makes a stage that ran alone as long as it was: its tasks' order and idle slots are not stored.
             ratio = stage.seconds / seconds if seconds > 0 and profile.ran_alone(stage) else 1.0
             correction = min(_LARGEST_CORRECTION, max(1.0 / _LARGEST_CORRECTION, ratio))
             self._work.append(StageWork(tasks=stage.tasks, times_seconds=correction))
-        corrected = _replayed(profile, self._work, slots=profile.slots)
+        corrected = _replayed(profile, self._work, slots=self._own_slots)
         self._busy_seconds = busy_seconds(corrected.began, corrected.finished)
         self._left_out_seconds = _left_out_seconds(profile)
 
     def seconds(self, *, scale: float, executors: int, slots: int, iterations: int | None) -> float:
         """Clean seconds at another scale, on other executors."""
+        there = self._there(scale=scale, executors=executors, slots=slots)
+        return there.seconds + _more_iterations(self._profile, there, iterations)
+
+    def under(
+        self,
+        bounds: ExecutorBounds,
+        rules: AllocationRules,
+        *,
+        scale: float,
+        executor_cores: int,
+        iterations: int | None,
+    ) -> ReplayedAllocation:
+        """The same under dynamic allocation; further iterations have as many executors as the mean."""
+        there = self._there(
+            scale=scale,
+            executors=bounds.maximum,
+            slots=bounds.maximum * executor_cores,
+            allocation=lambda: ExecutorAllocation(rules, bounds),
+        )
+        found = allocation_of(there, bounds)
+        more = _more_iterations(self._profile, there, iterations)
+        return replace(
+            found,
+            seconds=found.seconds + more,
+            executor_seconds=found.executor_seconds + more * found.mean_executors,
+        )
+
+    def _there(
+        self,
+        *,
+        scale: float,
+        executors: int,
+        slots: int,
+        allocation: Callable[[], ExecutorAllocation] | None = None,
+    ) -> Replayed:
         remote = remote_share_change(had=self._profile.executors, executors=executors)
         work = []
         for stage, points, each in zip(self._profile.stages, self._points, self._work, strict=True):
@@ -135,15 +219,40 @@ class _Source:
                 waiting = stage.blocked_seconds.get(NETWORK, 0.0) / max(stage.task_seconds, 1e-9)
                 each = StageWork(tasks=tasks, times_seconds=times_seconds * (1.0 + waiting * (remote - 1.0)))
             work.append(each)
-        there = _replayed(self._profile, work, slots=slots)
-        if self._left_out_seconds > 0:
-            # The stages that the profile leaves out change as the others do; the driver's time does not.
-            busy = busy_seconds(there.began, there.finished)
-            change = busy / self._busy_seconds if self._busy_seconds > 0 else 1.0
-            driver, left_out = self._profile.driver_seconds, self._left_out_seconds
-            times_gaps = (driver + left_out * change) / (driver + left_out)
-            there = _replayed(self._profile, work, slots=slots, times_gaps=times_gaps)
-        return there.seconds + _more_iterations(self._profile, there, iterations)
+
+        def run(times_gaps: float = 1.0) -> Replayed:
+            return _replayed(
+                self._profile,
+                work,
+                slots=[ALWAYS] * max(1, slots) if allocation is None else (),
+                times_gaps=times_gaps,
+                allocation=allocation and allocation(),
+                slots_per_executor=max(1, slots // executors),
+            )
+
+        there = run()
+        if self._left_out_seconds <= 0:
+            return there
+        # The stages that the profile leaves out change as the others do; the driver's time does not.
+        busy = busy_seconds(there.began, there.finished)
+        change = busy / self._busy_seconds if self._busy_seconds > 0 else 1.0
+        driver, left_out = self._profile.driver_seconds, self._left_out_seconds
+        return run((driver + left_out * change) / (driver + left_out))
+
+
+def _slots_of(profile: RunProfile) -> list[Slot]:
+    """Of the run's executors, when it had them: those that came last left first."""
+    if not profile.steps:
+        return [ALWAYS] * max(1, profile.slots)
+    each = max(1, round(profile.slots / profile.executors))
+    found: list[Slot] = []
+    here: list[float] = []
+    for at, count in profile.steps:
+        while len(here) < count:
+            here.append(at)
+        while len(here) > count:
+            found += [(here.pop(), at)] * each
+    return found + [(came, math.inf) for came in here for _ in range(each)]
 
 
 def _left_out_seconds(profile: RunProfile) -> float:
@@ -177,7 +286,13 @@ def _more_iterations(profile: RunProfile, there: Replayed, iterations: int | Non
 
 
 def _replayed(
-    profile: RunProfile, work: Sequence[StageWork], *, slots: int, times_gaps: float = 1.0
+    profile: RunProfile,
+    work: Sequence[StageWork],
+    *,
+    slots: Sequence[Slot],
+    times_gaps: float = 1.0,
+    allocation: ExecutorAllocation | None = None,
+    slots_per_executor: int = 1,
 ) -> Replayed:
     """The profile's stages, replayed with other work on other slots.
 
@@ -204,7 +319,9 @@ def _replayed(
     return Simulation(
         Plan(stages=tuple(planned), moments=moments, end=end),
         np.concatenate([np.zeros(0), *seconds]),
-        [ALWAYS] * max(1, slots),
+        slots,
+        allocation=allocation,
+        slots_per_executor=slots_per_executor,
         warm_up_seconds=[stage.warmup_seconds for stage in profile.stages],
     ).run()
 
@@ -217,9 +334,16 @@ def _planned(stage: StageProfile, tasks: IntColumn, submitted: int, ended: int) 
         tasks=len(tasks),
         parents=stage.parents,
         job_id=stage.job_id,
+        fills_cache=stage.fills_cache,
     )
-    holds_up = np.ones(len(tasks), dtype=np.bool_)
-    return PlannedStage(row=row, tasks=tasks, holds_up=holds_up, submitted=submitted, ended=ended)
+    return PlannedStage(
+        row=row,
+        tasks=tasks,
+        holds_up=np.ones(len(tasks), dtype=np.bool_),
+        submitted=submitted,
+        ended=ended,
+        writes_shuffle=stage.shuffle_written_bytes > 0,
+    )
 
 
 def _task_seconds(stage: StageProfile, work: StageWork) -> FloatColumn:

@@ -17,7 +17,7 @@ from airflow_provider_ernest.documents.base import (
     positive,
 )
 from airflow_provider_ernest.documents.models import Model
-from airflow_provider_ernest.documents.runs import RunConditions
+from airflow_provider_ernest.documents.runs import ExecutorBounds, ReplayedSize, RunConditions
 from airflow_provider_ernest.settings import Billing
 from airflow_provider_ernest.settings.billing import BilledCost
 
@@ -61,6 +61,8 @@ class Alternative(Document):
     # names them all. Empty for those of one type
     composition: tuple[Configuration, ...] = ()
     executors_per_machine: int | None = 1  # as in `Configuration`
+    bounds: ExecutorBounds | None = None  # under dynamic allocation; `executors` are the most
+    mean_executors: float | None = None  # that are there on average then; None for all
 
     @property
     def config(self) -> Configuration:
@@ -70,6 +72,11 @@ class Alternative(Document):
             instance_type=self.instance_type,
             executors_per_machine=self.executors_per_machine,
         )
+
+    @property
+    def paid_executors(self) -> float:
+        """How many are there on average."""
+        return self.executors if self.mean_executors is None else self.mean_executors
 
 
 class Decision(Document):
@@ -100,6 +107,7 @@ class Decision(Document):
     composition: tuple[
         Configuration, ...
     ] = ()  # the executors of each type where a mix of several was chosen
+    bounds: ExecutorBounds | None = None  # of dynamic allocation, where that was asked for
     # what a best value costs more than the cheapest (within a budget the fastest) that is sure enough, and
     # what that buys; empty where nothing
     worth: str = ""
@@ -113,7 +121,7 @@ class Decision(Document):
 
     def is_for(self, alternative: Alternative) -> bool:
         """Whether it chose this alternative."""
-        return alternative.config == self.config
+        return (alternative.config, alternative.bounds) == (self.config, self.bounds)
 
 
 class Reachable(Document):
@@ -214,6 +222,8 @@ class ProductionRun(Record):
     event_log: str | None = None
     conditions: RunConditions | None = None  # what, beside the code, it ran under
     bandwidth: ClusterBandwidth | None = None  # of the machines that it ran on
+    is_dynamic: bool = False  # under dynamic allocation: `executors` are the most that it had
+    replayed: ReplayedSize | None = None  # on a fixed number of executors then; what is learned from it
 
     def __post_init__(self) -> None:
         """Refuse what was not measured: models are judged by these runs."""

@@ -20,6 +20,7 @@ from airflow_provider_ernest.documents.base import (
     not_negative,
     positive,
 )
+from airflow_provider_ernest.documents.runs import ExecutorBounds, ReplayedSize
 from airflow_provider_ernest.words import counted, duration, duration_range, executors, percentage
 
 CPU, NETWORK, DISK = "cpu", "network", "disk"
@@ -123,6 +124,7 @@ class StageProfile(Document):
     bottleneck: str = ""  # the resource whose ideal time is longest; empty where nothing is known
     stragglers: int = 0  # tasks that took over 1.5 times the stage's median
     is_barrier: bool = False  # whether all of its tasks must run at once, or Spark refuses it
+    fills_cache: bool = False  # whether it was the first to cache a data set
 
     @property
     def seconds(self) -> float:
@@ -180,11 +182,28 @@ class WhatIf(Document):
     change_percent: float  # against the run as it was; negative is faster
 
 
-class ReplayedSize(Document):
-    """Clean seconds of the run, replayed on another number of executors."""
+ExecutorSteps = tuple[tuple[float, int], ...]
+"""Moments in seconds of clean time, and how many executors there are from then on."""
 
-    executors: int
-    seconds: float
+
+class ReplayedAllocation(Document):
+    """The run, replayed under dynamic allocation."""
+
+    bounds: ExecutorBounds
+    seconds: float  # clean, from when the initial executors are there
+    executor_seconds: float  # that executors are there in this time
+    steps: ExecutorSteps = ()
+    fixed_seconds: float = 0.0  # clean, with the maximum of executors all the time; 0 if unknown
+
+    @property
+    def most_executors(self) -> int:
+        """At once."""
+        return max((count for _, count in self.steps), default=0)
+
+    @property
+    def mean_executors(self) -> float:
+        """On average."""
+        return self.executor_seconds / self.seconds if self.seconds > 0 else float(self.most_executors)
 
 
 class Advice(Document):
@@ -240,6 +259,11 @@ class RunProfile(Document):
     failed_tasks: int = 0  # that failed or were killed
     bottleneck: str = CPU  # the resource or the waiting that it is bound by, or `DRIVER`
     not_counted: str = ""  # why its time is not that of its job, as the history has it
+    steps: ExecutorSteps = ()  # how many executors it had, where these came and went
+    # Spark's properties of dynamic allocation, where it had that; and from asking for an executor to its
+    # being there, None where the log does not tell
+    allocation: dict[str, str] = field(default_factory=dict)
+    executor_startup_seconds: float | None = None
     losses: tuple[ExecutorLoss, ...] = ()  # executors and Python workers that were lost, by cause
     headline: str = ""  # the same as a sentence, with its figure
     limits: tuple[ResourceLimit, ...] = ()  # what could be won at most, the most first

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from airflow_provider_ernest.documents.base import Document, Origin, Record, known, not_negative, positive
+from airflow_provider_ernest.exceptions import InvalidDocumentError
 from airflow_provider_ernest.words import counted, data_amount
 
 
@@ -122,6 +123,35 @@ class RunMetrics(Document):
         return min(1.0, self.cached_bytes / self.cache_wanted_bytes)
 
 
+class ExecutorBounds(Document):
+    """How many executors a run has under dynamic allocation (``spark.dynamicAllocation.*Executors``)."""
+
+    minimum: int
+    initial: int
+    maximum: int
+
+    def __post_init__(self) -> None:
+        """Refuse bounds that contradict each other."""
+        not_negative(minimum=self.minimum)
+        positive(maximum=self.maximum)
+        if not self.minimum <= self.initial <= self.maximum:
+            raise InvalidDocumentError(
+                f"There cannot be {self.initial} initial executors of {self.minimum} to {self.maximum}."
+            )
+
+    def __str__(self) -> str:
+        return f"{self.minimum} to {self.maximum} executors, {self.initial} at first"
+
+
+class ReplayedSize(Document):
+    """Clean seconds of a run, replayed on another number of executors."""
+
+    executors: int
+    seconds: float
+    # standard deviation of log(seconds) to be expected, for a run whose executors came and went; else 0
+    error: float = 0.0
+
+
 class Observation(Document):
     """An experiment that was run."""
 
@@ -142,6 +172,9 @@ class Observation(Document):
     from_history: bool = False  # a past run: it cost nothing, and only its event log or record tells of it
     # how many a machine held; None where a shared cluster placed them as it liked
     executors_per_machine: int | None = 1
+    # standard deviation of log(seconds) beside that of all runs: those of a run whose executors came and went
+    # are replayed on this number of them
+    replay_error: float = 0.0
 
     @property
     def configuration(self) -> tuple[int, float, float]:
@@ -151,7 +184,11 @@ class Observation(Document):
     def __post_init__(self) -> None:
         """Refuse NaN, negative and zero measurements: no model may be fitted to them."""
         positive(executors=self.executors, scale=self.scale, seconds=self.seconds, row_width=self.row_width)
-        not_negative(startup_seconds=self.startup_seconds, waited_seconds=self.waited_seconds)
+        not_negative(
+            startup_seconds=self.startup_seconds,
+            waited_seconds=self.waited_seconds,
+            replay_error=self.replay_error,
+        )
 
 
 class ObservationRecord(Record):
@@ -201,7 +238,15 @@ class PastRun(Document):
     settings: tuple[tuple[str, str], ...] = ()
     mean_executors: float | None = None  # where they came and went, as under dynamic allocation
     executor_seconds: float | None = None  # that its executors were there, each from when it had come
+    # on fixed numbers of executors, where dynamic allocation changed them: what it counts as
+    replayed: tuple[ReplayedSize, ...] = ()
     metrics: RunMetrics | None = None  # what else the log tells; None of a run that failed
+
+    @property
+    def fixed_seconds(self) -> float:
+        """Clean time with all of its executors all the time: replayed where these came and went."""
+        at_most = (size.seconds for size in self.replayed if size.executors == self.executors)
+        return next(at_most, self.seconds)
 
     @property
     def paid_executors(self) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from airflow_provider_ernest.documents.base import Document, Interval, Stored
+from airflow_provider_ernest.documents.runs import ExecutorBounds
 
 MODEL, REPLAY, BOTH = "model", "replay", "both"
 """Where a prediction comes from: a model of the history, the replay of a single run, or both, which agree."""
@@ -26,6 +27,19 @@ class PredictedSize(Document):
     source: str  # `MODEL`, `REPLAY` or `BOTH`
     cost: float | None = None  # dollars a run; None where no price is known
     probability: float | None = None  # of a run to keep to the survey's limit
+
+
+class SurveyedAllocation(Document):
+    """Dynamic allocation of a job's runs: what it costs against fixed executors, and bounds for it."""
+
+    mean_executors: float  # that its runs have today
+    fixed_executors: int | None = None  # the cheapest that keep to the limit, all of them all the time
+    fixed_saves: float | None = None  # by those, as a share of a run's cost; negative where they cost more
+    bounds: ExecutorBounds | None = None  # the cheapest that keep to it; None where none are known
+    bounds_seconds: float | None = None  # median of a run within these, start-up included
+    bounds_likely_seconds: Interval | None = None  # the bounds of 80 % of runs
+    bounds_mean_executors: float | None = None
+    bounds_save: float | None = None  # as a share of a run's cost today
 
 
 class SurveyedJob(Document):
@@ -57,6 +71,7 @@ class SurveyedJob(Document):
     likely_saved_per_month: Interval | None = None  # their bounds
     saved_executor_hours_per_month: float | None = None  # the same in executor-hours, which need no price
     likely_saved_executor_hours_per_month: Interval | None = None  # their bounds
+    allocation: SurveyedAllocation | None = None  # where executors come and go; None where all stay
     bottleneck: str = ""  # what it is bound by, of `documents.profiles`
     why: str = ""  # the same as a sentence, with its figure
     unknown: tuple[str, ...] = ()  # sentences: what is not known

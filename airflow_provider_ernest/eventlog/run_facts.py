@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -441,7 +441,9 @@ def _trouble_with_machines(log: EventLog, sizes: Sizes) -> str:
     if causes - {LET_GO}:
         is_for_memory = not causes.isdisjoint((KILLED_FOR_MEMORY, HEAP_FULL))
         return f"it lost executors{', killed for their memory' * is_for_memory}"
-    return "" if sizes.are_enough else "executors were added or removed during the run"
+    # Replayed on fixed numbers of executors, a run under dynamic allocation counts.
+    counts = sizes.are_enough or has_dynamic_allocation(log.properties)
+    return "" if counts else "executors were added or removed during the run"
 
 
 def why_not_whole(log: EventLog) -> str:
@@ -464,6 +466,11 @@ def why_not_whole(log: EventLog) -> str:
     return "" if is_whole else "its log is not whole: some of what happened is not in it"
 
 
+def has_dynamic_allocation(properties: Mapping[str, str]) -> bool:
+    """Whether a run with these Spark properties had dynamic allocation."""
+    return properties.get("spark.dynamicAllocation.enabled", "").lower() == "true"
+
+
 def cause_of(removed_because: str, *, is_dynamic: bool = True) -> str:
     """Why an executor was lost, by Spark's words; `LET_GO` if it was no loss."""
     if is_dynamic and _POD_DELETED in removed_because:
@@ -474,8 +481,7 @@ def cause_of(removed_because: str, *, is_dynamic: bool = True) -> str:
 
 def cause_in(log: EventLog, lost: ExecutorRow) -> str:
     """The same for an executor that a run lost."""
-    is_dynamic = log.properties.get("spark.dynamicAllocation.enabled", "").lower() == "true"
-    return cause_of(lost.removed_because, is_dynamic=is_dynamic)
+    return cause_of(lost.removed_because, is_dynamic=has_dynamic_allocation(log.properties))
 
 
 def losses_of(log: EventLog) -> tuple[ExecutorLoss, ...]:

@@ -1,0 +1,180 @@
+"""A run replayed with executors that come and go, or one that had such replayed on fixed numbers of them.
+
+The tasks are those of `replay` and `replay_scaled`, the rules those of `dynamic_allocation`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+
+import numpy as np
+
+from airflow_provider_ernest.clarity.dynamic_allocation import (
+    AllocationRules,
+    ExecutorAllocation,
+    bounds_in,
+    rules_of,
+)
+from airflow_provider_ernest.clarity.replay import Replayed, WarmUp, is_of_one_size, replay, warm_up_of
+from airflow_provider_ernest.clarity.replay_plan import Plan, plan_of
+from airflow_provider_ernest.documents.profiles import ExecutorSteps, ReplayedAllocation
+from airflow_provider_ernest.documents.runs import ExecutorBounds, ReplayedSize
+from airflow_provider_ernest.eventlog.run_facts import Sizes, has_dynamic_allocation
+from airflow_provider_ernest.eventlog.tables import DRIVER, EventLog, ExecutorRow
+
+REPLAY_ERROR = 0.05
+"""Standard deviation of log(seconds) of a replay at the size that a run had on average."""
+
+ERROR_PER_DOUBLING = 0.15
+"""The same that each doubling or halving from there adds."""
+
+
+def replay_dynamic(
+    log: EventLog,
+    bounds: ExecutorBounds,
+    *,
+    rules: AllocationRules | None = None,
+    plan: Plan | None = None,
+    warm_up: WarmUp | None = None,
+) -> ReplayedAllocation:
+    """Replay a run under dynamic allocation, by its own rules if no others are given.
+
+    Clean time begins when the initial executors are there.
+
+    Raises:
+        EventLogError: no task ended, so that there is nothing to replay.
+    """
+    rules = rules or rules_of(log.properties, startup_seconds=executor_startup_seconds(log))
+    allocation = ExecutorAllocation(rules, bounds)
+    plan = plan or plan_of(log)
+    replayed = replay(log, executors=bounds.maximum, plan=plan, warm_up=warm_up, allocation=allocation)
+    return allocation_of(replayed, bounds)
+
+
+def allocation_of(replayed: Replayed, bounds: ExecutorBounds) -> ReplayedAllocation:
+    """What executors a replay had when: those that come while it ends, or afterwards, do not count."""
+    executors = replayed.allocation.executors if replayed.allocation else []
+    # Without initial executors clean time begins with the first that come, as in an event log.
+    began = max(0.0, min((each.came_at for each in executors), default=0.0))
+    end = replayed.seconds - began
+    spans = [(each.came_at - began, min(each.left_at - began, end)) for each in executors]
+    spans = [(came, left) for came, left in spans if came < end]
+    return ReplayedAllocation(
+        bounds=bounds,
+        seconds=end,
+        executor_seconds=sum(left - came for came, left in spans),
+        steps=_steps(spans, end),
+    )
+
+
+def _steps(spans: Sequence[tuple[float, float]], end: float) -> ExecutorSteps:
+    """How many executors there were, by when each came and left; those that stay to the end leave later."""
+    changes = sorted([(came, 1) for came, _ in spans] + [(left, -1) for _, left in spans if left < end])
+    counts = accumulate(change for _, change in changes)
+    return tuple(dict(zip((at for at, _ in changes), counts, strict=True)).items())  # the last of each moment
+
+
+def steps_of(log: EventLog) -> ExecutorSteps:
+    """How many executors a run had, in seconds of clean time; empty if all were there all the time."""
+    if is_of_one_size(log):
+        return ()
+    spans = [
+        (max(0.0, each.added_at - log.ready_at), (each.removed_at or math.inf) - log.ready_at)
+        for each in log.executors
+        if each.executor_id != DRIVER
+    ]
+    spans = [(round(came, 3), round(left, 3)) for came, left in spans if left > 0]
+    return _steps(spans, log.clean_seconds)
+
+
+def executor_startup_seconds(log: EventLog) -> float | None:
+    """From asking for an executor to when it has come, the median; None if the log does not tell.
+
+    Under dynamic allocation executors are asked for when the tasks of a stage have waited for long enough,
+    and there are fewer than they need. Otherwise, when the application starts.
+    """
+    workers = [each for each in log.executors if each.executor_id != DRIVER]
+    launched_at = log.task_columns.launched_at
+    if not workers or not len(launched_at):
+        return None
+    found: list[float] = []
+    if has_dynamic_allocation(log.properties):
+        found = list(_waited_for_executors(log, workers))
+    if not found:
+        found = [at - log.started_at for each in workers if (at := each.added_at) <= launched_at.min()]
+    return max(0.0, float(np.median(found))) if found else None
+
+
+def _waited_for_executors(log: EventLog, workers: Sequence[ExecutorRow]) -> Iterator[float]:
+    """How long after they were asked for the first executors came, for each stage that had to ask."""
+    backlog, most = rules_of(log.properties).backlog_seconds, bounds_in(log.properties, most=len(workers))
+    last_launch = dict(zip(*_last_launches(log), strict=True))
+    asking = [
+        (stage.submitted_at + backlog, stage.tasks)
+        for stage in log.stages
+        if stage.submitted_at is not None
+        and last_launch.get(stage.key, -math.inf) > stage.submitted_at + backlog
+    ]
+    asking.sort()
+    slots = max(1, round(float(np.median([log.slots_of(each) for each in workers]))))
+    for place, (asked_at, tasks) in enumerate(asking):
+        here = sum(each.added_at <= asked_at < (each.removed_at or math.inf) for each in workers)
+        until = asking[place + 1][0] if place + 1 < len(asking) else math.inf
+        came = min((each.added_at for each in workers if asked_at < each.added_at <= until), default=None)
+        if here < min(most.maximum, math.ceil(tasks / slots)) and came is not None:
+            yield came - asked_at
+
+
+def _last_launches(log: EventLog) -> tuple[Sequence[tuple[int, int]], Sequence[float]]:
+    """The attempts of stages, and when the last task of each was launched."""
+    tasks = log.task_columns
+    attempts, place = tasks.by_stage
+    last = np.full(len(attempts), -np.inf)
+    np.maximum.at(last, place, tasks.launched_at)
+    return attempts, last.tolist()
+
+
+def bounds_to_try(counts: Sequence[int], *, most_maxima: int = 8) -> tuple[ExecutorBounds, ...]:
+    """Bounds for a run that may have these numbers of executors: some maxima, each with some initial numbers.
+
+    Of each initial number one keeps all of them, and one gives them back down to the fewest allowed.
+    """
+    allowed = sorted(set(counts))
+    wanted = np.geomspace(allowed[0], allowed[-1], most_maxima)
+    maxima = sorted({min(allowed, key=lambda count: abs(count - each)) for each in wanted.tolist()})
+    found = {
+        (minimum, initial, maximum)
+        for maximum in maxima
+        for initial in {max(allowed[0], math.ceil(maximum * share)) for share in (0.0, 0.25, 0.5, 1.0)}
+        for minimum in (allowed[0], initial)
+    }
+    return tuple(
+        ExecutorBounds(minimum=minimum, initial=initial, maximum=maximum)
+        for minimum, initial, maximum in sorted(found)
+    )
+
+
+def replayed_at_fixed_sizes(log: EventLog) -> tuple[ReplayedSize, ...]:
+    """What a run whose executors came and went would have taken on fixed numbers of them, near those it had.
+
+    These are the mean and the most that it had, and one in between; the error is a standard deviation of
+    log(seconds): that of the replay of the run as it was, with more for each doubling from the mean.
+
+    Raises:
+        EventLogError: no task ended, so that there is nothing to replay.
+    """
+    plan = plan_of(log)
+    as_it_was, warm_up, sizes = replay(log, plan=plan), warm_up_of(log, plan), Sizes(log)
+    own_error = abs(math.log(as_it_was.seconds / log.clean_seconds))
+    mean, most = max(1.0, sizes.mean), max(1, sizes.most)
+    counts = {max(1, round(mean)), max(1, round(math.sqrt(mean * most))), most}
+    return tuple(
+        ReplayedSize(
+            executors=count,
+            seconds=replay(log, executors=count, plan=plan, warm_up=warm_up).seconds,
+            error=math.hypot(REPLAY_ERROR, own_error, ERROR_PER_DOUBLING * math.log2(count / mean)),
+        )
+        for count in sorted(counts)
+    )
