@@ -19,13 +19,13 @@ import numpy as np
 import airflow_provider_ernest.words as words
 from airflow_provider_ernest.decision.goals import Goal, cheapest_that_meets, fastest, on_pareto_front
 from airflow_provider_ernest.decision.mixed import mixed_alternatives, mixed_billing
-from airflow_provider_ernest.decision.offers import Forecast, Offer
+from airflow_provider_ernest.decision.offers import DynamicForecast, Forecast, Offer
 from airflow_provider_ernest.documents.decisions import Alternative, Decision, Reachable
 from airflow_provider_ernest.exceptions import ErnestError, InfeasibleGoalError, InvalidParameterError
 from airflow_provider_ernest.prediction.numbers import raised
 from airflow_provider_ernest.prediction.predict import no_prediction
 from airflow_provider_ernest.settings import SizingGoal
-from airflow_provider_ernest.settings.goal import BEST_VALUE, FAIL, MOST_PROBABLE
+from airflow_provider_ernest.settings.goal import BEST_VALUE, DYNAMIC, FAIL, MOST_PROBABLE
 
 AS_PROBABLE = 0.01
 """Probabilities are means over some hundred draws: within this share of the highest they are equal."""
@@ -141,7 +141,7 @@ def _considered(goal: Goal, offered: Offered) -> tuple[Choice, list[Forecast]]:
     left_out: dict[str, ErnestError] = {}
     for offer in offered.offers:
         try:
-            forecast = offer.forecast(scale=goal.scale, iterations=goal.iterations)
+            forecast = _forecast(offer, goal)
             alternatives += _alternatives(forecast, goal)
             forecasts.append(forecast)
         except ErnestError as error:
@@ -168,35 +168,50 @@ def _considered(goal: Goal, offered: Offered) -> tuple[Choice, list[Forecast]]:
     return choice, forecasts
 
 
+def _forecast(offer: Offer, goal: Goal) -> Forecast:
+    if goal.stated.allocation != DYNAMIC:
+        return offer.forecast(scale=goal.scale, iterations=goal.iterations)
+    if maxima := {each.bounds.maximum for each in offer.allocations}.intersection(offer.counts):
+        offer = replace(offer, executors=sorted(maxima))
+    return DynamicForecast(offer.forecast(scale=goal.scale, iterations=goal.iterations))
+
+
 def _alternatives(forecast: Forecast, goal: Goal) -> list[Alternative]:
     """The alternatives of one type, by number of executors."""
-    offer, counts = forecast.offer, forecast.offer.counts
+    offer, sizes = forecast.offer, forecast.sizes
     startup, billing = offer.model.startup_seconds, offer.billing
     likely, nearly_certain = (
         [(float(low) + startup, float(high) + startup) for low, high in zip(*bounds, strict=True)]
         for bounds in (forecast.likely, forecast.nearly_certain)
     )
-    probabilities: list[float | None] = [None] * len(counts)
+    means = [
+        size.mean_executors(seconds=float(seconds), startup_seconds=startup)
+        for size, seconds in zip(sizes, forecast.seconds, strict=True)
+    ]
+    paid = [size.executors if mean is None else mean for size, mean in zip(sizes, means, strict=True)]
+    probabilities: list[float | None] = [None] * len(sizes)
     if goal.has_limits:
-        limits = np.array([goal.limit_seconds(billing, count) for count in counts])
+        limits = np.array([goal.limit_seconds(billing, count) for count in paid])
         probabilities = forecast.probability_within(limits - startup).tolist()
     all_seconds = [float(seconds) + startup for seconds in forecast.seconds]
     extrapolates, shortages = forecast.extrapolates, forecast.memory_shortages
     return [
         Alternative(
-            executors=count,
+            executors=size.executors,
             instance_type=offer.type_name,
             executors_per_machine=offer.model.executors_per_machine,
             seconds=all_seconds[at],
-            cost=billing.cost(executors=count, seconds=all_seconds[at]).total,
+            cost=billing.cost(executors=paid[at], seconds=all_seconds[at]).total,
             feasible=goal.is_kept(probabilities[at]),
             likely_seconds=likely[at],
             nearly_certain_seconds=nearly_certain[at],
             extrapolates=extrapolates[at],
             probability=probabilities[at],
             memory_shortage=shortages[at],
+            bounds=size.bounds,
+            mean_executors=means[at],
         )
-        for at, count in enumerate(counts)
+        for at, size in enumerate(sizes)
     ]
 
 
@@ -233,8 +248,9 @@ def _decision_on(
         probability=chosen.probability,
         confidence=goal.confidence if goal.has_limits else None,
         billing=billing,
-        cost_parts=billing.cost(executors=chosen.executors, seconds=chosen.seconds),
+        cost_parts=billing.cost(executors=chosen.paid_executors, seconds=chosen.seconds),
         composition=chosen.composition,
+        bounds=chosen.bounds,
         worth="" if fallback_reason else _worth(chosen, choice, goal),
     )
 
@@ -338,6 +354,8 @@ def _told(alternative: Alternative) -> str:
 
 
 def _on(found: Reachable | Alternative) -> str:
+    if isinstance(found, Alternative) and found.bounds is not None:
+        return str(found.bounds)
     if isinstance(found, Alternative) and found.composition:
         return found.instance_type
     return words.executors(
@@ -352,12 +370,13 @@ def _within_reach(forecasts: Sequence[Forecast], goal: Goal) -> WithinReach:
     for forecast in forecasts:
         offer = forecast.offer
         sure = forecast.seconds_kept_within(goal.confidence) + offer.model.startup_seconds
-        for count, seconds in zip(offer.counts, sure.tolist(), strict=True):
+        for size, seconds in zip(forecast.sizes, sure.tolist(), strict=True):
             deadline = seconds + offer.billing.boot_seconds  # from the launch of the machines on
-            dollars = offer.billing.cost(executors=count, seconds=seconds).total
+            mean = size.mean_executors(seconds=seconds, startup_seconds=0.0) or size.executors
+            dollars = offer.billing.cost(executors=mean, seconds=seconds).total
             on = partial(
                 Reachable,
-                executors=count,
+                executors=size.executors,
                 instance_type=offer.type_name,
                 executors_per_machine=offer.model.executors_per_machine,
             )

@@ -36,7 +36,7 @@ class Goal:
         words = " within ".join([best, *([" and ".join(limits)] if limits else [])])
         return f"{words} in {confidence(self.confidence)} of runs" if self.has_limits else words
 
-    def limit_seconds(self, billing: Billing, executors: int) -> float:
+    def limit_seconds(self, billing: Billing, executors: float) -> float:
         """The longest run, from submission to end, that keeps to the goal; infinite without limits."""
         limits = [math.inf]
         if self.deadline_seconds is not None:

@@ -12,8 +12,10 @@ from scipy.special import ndtr, ndtri
 
 import airflow_provider_ernest.words as words
 from airflow_provider_ernest.documents.models import Model
+from airflow_provider_ernest.documents.profiles import ReplayedAllocation
+from airflow_provider_ernest.documents.runs import ExecutorBounds
 from airflow_provider_ernest.documents.surveys import BOTH, MODEL, REPLAY
-from airflow_provider_ernest.exceptions import InvalidParameterError
+from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError
 from airflow_provider_ernest.prediction.numbers import FloatArray, positive_number, whole_number
 from airflow_provider_ernest.prediction.predict import (
     ModelForecast,
@@ -46,6 +48,8 @@ class Offer:
     executors: Sequence[int]  # the numbers to choose from
     billing: Billing
     input_growth: float = 1.0  # today's input by that which the model was trained for; scales are of today's
+    # A run replayed under dynamic allocation at the scale that is asked for
+    allocations: tuple[ReplayedAllocation, ...] = ()
 
     def __post_init__(self) -> None:
         if self.billing.price_per_hour is None:
@@ -86,12 +90,31 @@ class Offer:
         return Forecast(self, scale=scale, iterations=iterations)
 
 
+@dataclass(frozen=True, kw_only=True)
+class OfferedSize:
+    """What an alternative consists of, and what is paid for."""
+
+    executors: int  # the most
+    bounds: ExecutorBounds | None = None  # under dynamic allocation
+    seconds: float = 0.0  # clean, of the replay under it
+    executor_seconds: float = 0.0  # likewise
+
+    def mean_executors(self, *, seconds: float, startup_seconds: float) -> float | None:
+        """Executors that a run has on average which takes so long, start-up excluded; None for all."""
+        if self.bounds is None:
+            return None
+        taken = self.executor_seconds * seconds / self.seconds + self.bounds.initial * startup_seconds
+        return taken / (seconds + startup_seconds)
+
+
 class Forecast:
     """What the runs of an offer are predicted to take, by ascending number of executors, start-up excluded.
 
     The scale is the production input relative to today's; see `prediction.predict.ModelForecast`. Impossible
     times are refused.
     """
+
+    startup_seconds = 0.0  # that the predictions include
 
     def __init__(self, offer: Offer, *, scale: float, iterations: int | None) -> None:
         self.offer = offer
@@ -100,6 +123,7 @@ class Forecast:
             offer.model, executors=offer.counts, scale=self.scale, iterations=iterations
         )
         self.seconds = self._predicted()  # shape (n,)
+        self.sizes = [OfferedSize(executors=count) for count in offer.counts]  # n of them
 
     def _predicted(self) -> FloatArray:
         with np.errstate(over="ignore"):  # what no number holds is infinite, and refused
@@ -161,6 +185,84 @@ class Forecast:
         return np.asarray(np.exp(high), dtype=np.float64)
 
 
+# Under dynamic allocation: see `clarity.replay_dynamic`.
+
+ALLOCATION_SPREAD = 0.05
+"""Standard deviation of the logarithm of what dynamic allocation makes of a run's time, as replayed."""
+
+_DEVIATIONS = ndtri((np.arange(7) + 0.5) / 7)  # as probable as each other
+
+
+class DynamicForecast(Forecast):
+    """What runs are predicted to take under each of the offer's allocations.
+
+    That of a run with the maximum of executors all the time, times what the replay says that it takes longer
+    where they come and go.
+    """
+
+    def __init__(self, fixed: Forecast) -> None:
+        offer = self.offer = fixed.offer
+        self.scale, self._fixed = fixed.scale, fixed
+        if not offer.allocations:
+            raise MissingResourceError(
+                f"Bounds of dynamic allocation are chosen by replaying a run of {offer.model.job!r} on "
+                f"{offer.type_name}: there is neither a profile of one nor an event log to be read.",
+                remedy='Let a sample run or a production run leave a profile, or state allocation="fixed".',
+            )
+        kept = [each for each in offer.allocations if each.bounds.maximum in offer.counts]
+        self._places = [offer.counts.index(each.bounds.maximum) for each in kept]
+        times = np.array([each.seconds / each.fixed_seconds for each in kept])
+        self.sizes = [
+            OfferedSize(
+                executors=each.bounds.maximum,
+                bounds=each.bounds,
+                seconds=each.seconds,
+                executor_seconds=each.executor_seconds,
+            )
+            for each in kept
+        ]
+        startup, own = fixed.startup_seconds, fixed.seconds[self._places]
+        self.seconds = np.asarray(startup + (own - startup) * times, dtype=np.float64)
+        self._times = self.seconds / own
+
+    def interval(self, level: float) -> tuple[FloatArray, FloatArray]:
+        """See `Forecast`."""
+        seconds = self._fixed.seconds
+        low, high = (np.log(bound / seconds)[self._places] for bound in self._fixed.interval(level))
+        further = float(ndtri(two_sided(level)[1])) * ALLOCATION_SPREAD
+        return (
+            np.asarray(self.seconds * np.exp(-np.hypot(low, further)), dtype=np.float64),
+            np.asarray(self.seconds * np.exp(np.hypot(high, further)), dtype=np.float64),
+        )
+
+    def probability_within(self, limits: FloatArray) -> FloatArray:
+        """See `Forecast`."""
+        found, places = np.zeros(len(self.sizes)), np.array(self._places)
+        # Of each number of executors the first allocation, then the second of each, and so on.
+        ranks = np.array([self._places[:at].count(place) for at, place in enumerate(self._places)])
+        for deviation in _DEVIATIONS:
+            times = self._times * np.exp(deviation * ALLOCATION_SPREAD)
+            of_fixed = np.asarray(limits) / times
+            for rank in range(int(ranks.max()) + 1):
+                these = ranks == rank
+                asked = np.ones_like(self._fixed.seconds)
+                asked[places[these]] = of_fixed[these]
+                found[these] += self._fixed.probability_within(asked)[places[these]]
+        return found / len(_DEVIATIONS)
+
+    @property
+    def extrapolates(self) -> list[str]:
+        """See `Forecast`."""
+        told = self._fixed.extrapolates
+        return [told[place] for place in self._places]
+
+    @property
+    def memory_shortages(self) -> list[str]:
+        """See `Forecast`."""
+        told = self._fixed.memory_shortages
+        return [told[place] for place in self._places]
+
+
 # Offers from runs that were made before anybody asked; see `history.sizes`.
 
 
@@ -216,6 +318,7 @@ class HistoryForecast(Forecast):
     offer: HistoryOffer
 
     def __init__(self, offer: HistoryOffer, *, scale: float, iterations: int | None) -> None:
+        self.startup_seconds = offer.run_startup_seconds
         self._modelled: Forecast | None = None
         if offer.is_modelled:
             self._modelled = Forecast(offer, scale=scale, iterations=iterations)

@@ -21,6 +21,7 @@ from airflow_provider_ernest.operators.task_context import (
 )
 from airflow_provider_ernest.privacy import names_a_secret
 from airflow_provider_ernest.settings import SizingGoal
+from airflow_provider_ernest.settings.goal import DYNAMIC
 from airflow_provider_ernest.settings.values import as_template, count, optional, optional_text, settings_of
 from airflow_provider_ernest.spark.sizing import kept_sizes
 
@@ -43,7 +44,8 @@ class ChooseConfigOperator(OfJob, EmitsLineage, BaseOperator):
     Returns the `Decision` document and pushes ``config``, ``executors``, ``machines`` (that hold them;
     not where a shared cluster places them), ``instance_type``, ``spark_conf``, ``predicted_seconds``,
     ``predicted_cost``, ``fallback_reason`` (empty if no fallback was taken) and ``record`` (the
-    `DecisionRecord` document); for other operators also the forms of `decision.forms`: ``yarn_conf``,
+    `DecisionRecord` document), and under dynamic allocation ``bounds`` (the `ExecutorBounds` document:
+    minimum, initial and maximum); for other operators also the forms of `decision.forms`: ``yarn_conf``,
     ``kubernetes_conf``, ``spark_arguments``, ``emr_instance_groups``, ``emr_serverless``, ``glue``,
     ``databricks_cluster``. A form that is impossible,
     or needs cores that are unknown, is not pushed, so that a task reading it fails; ``unavailable`` says why.
@@ -161,7 +163,14 @@ class ChooseConfigOperator(OfJob, EmitsLineage, BaseOperator):
             goal = settings_of(SizingGoal, self.goal, "goal")
             iterations = optional(count)("iterations", self.job.get("iterations"))
             cores = stated_cores(self.executor_cores)
-            choice = decide(goal, offered_by(goal, types), iterations=iterations)
+            offered = offered_by(goal, types)
+            if goal.allocation == DYNAMIC:
+                from airflow_provider_ernest.operators.allocations import with_allocations
+
+                offered = with_allocations(
+                    offered, goal, store=optional_text(self.store), iterations=iterations, log=self.log
+                )
+            choice = decide(goal, offered, iterations=iterations)
             refusal = refusal_of(choice, types=types, iterations=iterations)
             if refusal is not None:
                 context["ti"].xcom_push(key="refusal", value=refusal.to_dict())

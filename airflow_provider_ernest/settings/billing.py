@@ -105,7 +105,7 @@ class Billing:
         share: float = (self.training_dollars or 0.0) / (self.expected_runs or 1)
         return share
 
-    def cost(self, *, executors: int, seconds: float) -> BilledCost:
+    def cost(self, *, executors: float, seconds: float) -> BilledCost:
         """What a run costs; seconds count from its submission to its end, the boot comes on top."""
         increments = math.ceil((self.boot_seconds + seconds) / self.increment_seconds - TOLERANCE)
         billed = max(self.minimum_seconds, increments * self.increment_seconds)
@@ -116,7 +116,7 @@ class Billing:
             training=self.training_share,
         )
 
-    def most_seconds(self, *, executors: int, budget_dollars: float) -> float:
+    def most_seconds(self, *, executors: float, budget_dollars: float) -> float:
         """The longest run, from submission to end, within the budget; 0 where there is none, or infinite."""
         hourly = executors * self.price_per_hour + (self.master_price_per_hour or 0.0)
         per_second = hourly / HOUR_SECONDS + self._volumes_per_second(executors)
@@ -130,7 +130,7 @@ class Billing:
         increments = math.floor(affordable / self.increment_seconds + TOLERANCE)
         return float(max(0.0, increments * self.increment_seconds - self.boot_seconds))
 
-    def _volumes_per_second(self, executors: int) -> float:
+    def _volumes_per_second(self, executors: float) -> float:
         with_disks = executors + (1 if self.master_price_per_hour else 0)
         monthly = with_disks * self.volume_gigabytes * self.volume_price_per_gigabyte_month
         return float(monthly / MONTH_SECONDS)

@@ -49,6 +49,9 @@ MAX_ERROR_PERCENT = 25.0
 FAIL_TRAINING, WARN = ON_INADEQUATE = ("fail", "warn")
 """What to do about a model whose error is above the threshold."""
 
+FIXED, DYNAMIC = ALLOCATIONS = ("fixed", "dynamic")
+"""Whether a run has as many executors from its beginning to its end, or Spark's dynamic allocation."""
+
 FAIL, FALLBACK, MOST_PROBABLE = REACTIONS = ("fail", "fallback", "most_probable")
 """What to do where no configuration can be chosen that keeps to the goal."""
 
@@ -132,6 +135,13 @@ class SizingGoal:
         default=None,
         formerly="allowed_machines",
     )
+    allocation: str = setting(
+        one_of(ALLOCATIONS),
+        '"fixed" for a number of executors, or "dynamic" for Spark\'s dynamic allocation: then the least, '
+        "the initial and the most executors are chosen, by replaying a run of the job; such a decision needs "
+        "the profile or the event log of one",
+        default=FIXED,
+    )
     scale: Number = setting(
         positive, "the input's size relative to the whole one that was sampled", default=1.0
     )
@@ -189,6 +199,13 @@ class SizingGoal:
                 self.on_failure,
                 "has no number of executors to fall back to",
                 remedy='Give fallback_executors, or use "fail" or "most_probable".',
+            )
+        if read.get("allocation") == DYNAMIC and read.get("allow_mixed"):
+            raise InvalidParameterError(
+                "allocation",
+                DYNAMIC,
+                "is for executors that are all alike, and allow_mixed for machines of two types",
+                remedy="State one of the two.",
             )
         if not has_template([self.min_executors, self.max_executors, self.allowed_executors]):
             executors, fallback = self.executors, read.get("fallback_executors")

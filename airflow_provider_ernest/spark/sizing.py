@@ -10,6 +10,8 @@ from airflow_provider_ernest.settings.values import count
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from airflow_provider_ernest.documents.runs import ExecutorBounds
+
 SIZES = {
     "num_executors": "spark.executor.instances",
     "executor_cores": "spark.executor.cores",
@@ -38,7 +40,11 @@ def refuse_sizes(options: Mapping[str, Any], *, within: str = "") -> None:
 
 
 def sizing_conf(
-    *, executors: int, executor_cores: int, executors_wait_seconds: float = 1800.0
+    *,
+    executors: int,
+    executor_cores: int,
+    executors_wait_seconds: float = 1800.0,
+    bounds: ExecutorBounds | None = None,
 ) -> dict[str, str]:
     """Properties for a run on exactly so many executors of so many cores.
 
@@ -47,14 +53,31 @@ def sizing_conf(
     with the first, and the time would be that of no known executor count. ``spark.locality.wait`` is 0
     because a small sample lies on one host and Spark's default of 3 s would keep the work there: four
     machines were slower than one.
+
+    With `bounds` Spark allocates executors between them: tasks wait for the initial ones. A standalone master
+    is told no ``spark.cores.max``, for which tasks would wait. Where there is no external shuffle service,
+    Spark tracks which executors hold shuffle data ("Dynamic Resource Allocation", Spark documentation).
     """
     count("executors", executors)
     count("executor_cores", executor_cores)
+    if bounds is None:
+        allocation = {
+            "spark.cores.max": str(executors * executor_cores),
+            "spark.executor.instances": str(executors),
+            "spark.dynamicAllocation.enabled": "false",
+        }
+    else:
+        allocation = {
+            "spark.executor.instances": str(bounds.initial),  # Spark begins with no fewer
+            "spark.dynamicAllocation.enabled": "true",
+            "spark.dynamicAllocation.minExecutors": str(bounds.minimum),
+            "spark.dynamicAllocation.initialExecutors": str(bounds.initial),
+            "spark.dynamicAllocation.maxExecutors": str(bounds.maximum),
+            "spark.dynamicAllocation.shuffleTracking.enabled": "true",
+        }
     return {
-        "spark.cores.max": str(executors * executor_cores),
+        **allocation,
         "spark.executor.cores": str(executor_cores),
-        "spark.executor.instances": str(executors),
-        "spark.dynamicAllocation.enabled": "false",
         "spark.scheduler.minRegisteredResourcesRatio": "1.0",
         "spark.scheduler.maxRegisteredResourcesWaitingTime": f"{max(1, round(executors_wait_seconds))}s",
         "spark.locality.wait": "0s",

@@ -165,7 +165,7 @@ def _executors(decision: Decision) -> str:
     """What was chosen, in words; the type is named if there were several to choose from."""
     if decision.composition:
         return " + ".join(f"{part.executors} {part.instance_type}" for part in decision.composition)
-    chosen = executors(decision.config.executors)
+    chosen = str(decision.bounds or executors(decision.config.executors))
     if len({each.instance_type for each in decision.alternatives}) > 1:
         return f"{chosen} of {decision.config.instance_type}"
     return chosen
@@ -178,6 +178,7 @@ def _marks(each: Alternative, marked: Alternative | None, mark: str, asked: floa
         missed = f"below {confidence(asked)}" if asked is not None and is_improbable else "misses the goal"
     return (
         mark if each == marked else "",
+        "" if each.bounds is None else f"{each.bounds}, {number(each.mean_executors)} on average",
         missed,
         f"[{each.memory_shortage}]" if each.memory_shortage else "",
         f"[{each.extrapolates}]" if each.extrapolates else "",

@@ -7,8 +7,17 @@ import pytest
 from airflow.providers.common.compat.sdk import AirflowFailException
 
 from airflow_provider_ernest import command_line
+from airflow_provider_ernest.documents.base import new_stamp
 from airflow_provider_ernest.documents.decisions import Decision, DecisionRecord, Refusal
+from airflow_provider_ernest.documents.profiles import (
+    SAMPLE,
+    PhaseSeconds,
+    ProfileRecord,
+    RunProfile,
+    StageProfile,
+)
 from airflow_provider_ernest.hooks.store_location import store_root
+from airflow_provider_ernest.store.store import ModelStore
 from tests.unit.operators.conftest import seconds
 from tests.unit.operators.decisions import choose_operator, cluster, recorded
 
@@ -303,3 +312,48 @@ def test_the_log_the_xcom_and_the_command_line_say_the_same(
     logged, pushed = str(refused.value).partition(": ")[2], ti.pushed["failure"]
     assert logged == pushed == printed.replace("--scale", "scale")
     assert pushed.startswith(begins)
+
+
+def keep_profile(model, scale: float = 1.0) -> None:
+    """That of the model's first run: 64 tasks of 5 s on two executors."""
+    run = model["observations"][0]
+    stage = StageProfile(
+        stage_id=0,
+        name="count",
+        tasks=64,
+        began_seconds=0.0,
+        ended_seconds=160.0,
+        task_seconds=320.0,
+        quantiles_seconds=(5.0,) * 5,
+        mean_seconds=5.0,
+    )
+    profile = RunProfile(
+        application_id=run["application_id"],
+        executors=2,
+        slots=2,
+        scale=scale,
+        seconds=160.0,
+        replayed_seconds=160.0,
+        phases=PhaseSeconds(**dict.fromkeys(PhaseSeconds.__dataclass_fields__, 32.0)),
+        tasks=64,
+        stages=(stage,),
+    )
+    ModelStore(store_root()).save(
+        ProfileRecord(**new_stamp(), job="enrich", instance_type="local", purpose=SAMPLE, profile=profile)
+    )
+
+
+def test_bounds_of_dynamic_allocation_are_decided_on_by_a_run_s_profile(context, ti, model):
+    model["observations"][0]["application_id"] = "app-1"
+    keep_profile(model)
+    choose_operator(model, cluster=cluster(8), allocation="dynamic").execute(context)
+
+    (record,) = recorded()
+    bounds = record.decision.bounds
+    assert bounds is not None
+    assert bounds.minimum <= bounds.initial <= bounds.maximum == ti.pushed["executors"]
+
+
+def test_without_a_profile_no_bounds_are_decided_on_and_it_is_said_what_is_missing(context, ti, model):
+    with pytest.raises(AirflowFailException, match="neither a profile of one nor an event log"):
+        choose_operator(model, allocation="dynamic").execute(context)
