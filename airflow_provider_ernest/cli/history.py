@@ -54,6 +54,7 @@ COLUMNS = (
     "instance_type",
     "left_out",
     "mean_executors",
+    "replay_error",
     "executor_cores",
     "executor_memory_megabytes",
     "input_bytes",
@@ -66,7 +67,7 @@ COLUMNS = (
 )
 """Of a runs file, which ``fit`` and ``design`` read; see `cli.models`."""
 
-_OF_RUN = tuple(name for name in COLUMNS if name not in ("scale", "row_width", "left_out"))
+_OF_RUN = tuple(name for name in COLUMNS if name not in ("scale", "row_width", "left_out", "replay_error"))
 
 SECONDS_BETWEEN_REPORTS = 5.0
 """Of long work."""
@@ -275,7 +276,8 @@ def _csv_rows(runs: Mapping[str, Sequence[PastRun]]) -> Iterator[list[object]]:
     for job in sorted(runs):
         history = observations_of(runs[job], most_runs=len(runs[job]))
         for run, observation in zip(history.runs, history.observations, strict=True):
-            yield _cells(run, scale=observation.scale, row_width=observation.row_width)
+            told = {"scale": observation.scale, "row_width": observation.row_width}
+            yield _cells(run, **told, replay_error=round(observation.replay_error, 4) or None)
         for left_out in history.left_out:
             yield _cells(left_out.run, left_out=left_out.reason)
 

@@ -41,7 +41,7 @@ USUAL = ("executors", "fraction", "seconds")
 
 READ: Mapping[str, type] = {
     **dict.fromkeys(("executors", "iterations"), int),
-    **dict.fromkeys(("scale", "row_width", "seconds", "startup_seconds"), float),
+    **dict.fromkeys(("scale", "row_width", "seconds", "startup_seconds", "replay_error"), float),
     **dict.fromkeys(("instance_type", "application_id", "event_log"), str),
 }
 """The columns that are fields of an observation."""

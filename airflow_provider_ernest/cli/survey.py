@@ -36,6 +36,7 @@ from airflow_provider_ernest.cli.store import add_keep_argument, open_store
 from airflow_provider_ernest.documents.surveys import Survey
 from airflow_provider_ernest.exceptions import InvalidDocumentError
 from airflow_provider_ernest.views.survey import (
+    allocation,
     history_in_short,
     leading_line,
     proposal,
@@ -215,6 +216,7 @@ def survey_lines(survey: Survey) -> list[str]:
             proposal(job, is_money=totals_of(survey).is_money),
             f"{job.why}." if job.why else "",
             history_in_short(job) if job.runs else "",
+            f"Dynamic allocation: {within}." if (within := allocation(job)) else "",
             *job.unknown,
         ]
         lines += ["", job.job]

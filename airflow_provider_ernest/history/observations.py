@@ -26,13 +26,14 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from itertools import combinations
+from itertools import combinations, islice
 from statistics import fmean, median
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
 
+from airflow_provider_ernest.clarity.replay_dynamic import replayed_at_fixed_sizes
 from airflow_provider_ernest.decision.forms import megabytes
 from airflow_provider_ernest.documents.base import time_of
 from airflow_provider_ernest.documents.decisions import ProductionRun
@@ -148,6 +149,7 @@ def observations_of(
             left_out.append(LeftOut(run=run, reason="; ".join(reasons)))
         else:
             alike.append(run)
+    alike = [each for run in alike for each in _at_fixed_sizes(run)]
     whole, size_notes = _whole_input(alike, today.input_bytes)
     if whole:
         left_out += [LeftOut(run=run, reason="it read no input") for run in alike if not run.input_bytes]
@@ -188,7 +190,10 @@ def observation_of(
     index: int = 0,
     instance_type: str | None = None,
 ) -> Observation:
-    """A past run that ended well as an observation; scale and row width are relative to today's input."""
+    """A past run that ended well as an observation; scale and row width are relative to today's input.
+
+    One whose executors came and went is told of by one of its `_at_fixed_sizes`.
+    """
     return Observation(
         index=index,
         executors=run.executors,
@@ -202,7 +207,17 @@ def observation_of(
         metrics=run.metrics,
         from_history=True,
         executors_per_machine=run.executors_per_machine,
+        replay_error=run.replayed[0].error if run.replayed else 0.0,
     )
+
+
+def _at_fixed_sizes(run: PastRun) -> Iterator[PastRun]:
+    """The run itself, or one for each size that it was replayed on, which share what they are wrong about."""
+    if not run.replayed:
+        yield run
+    for size in run.replayed:
+        size = replace(size, error=size.error * math.sqrt(len(run.replayed)))
+        yield replace(run, executors=size.executors, seconds=size.seconds, replayed=(size,))
 
 
 def _began(run: PastRun) -> datetime:
@@ -389,7 +404,11 @@ def _newest_of_each(runs: Sequence[PastRun], scales: Sequence[float], most: int)
     for place, (run, scale) in enumerate(zip(runs, scales, strict=True)):
         rounds.append((seen[run.executors, scale], place))
         seen[run.executors, scale] += 1
-    return {place for _, place in sorted(rounds)[:most]}
+    places = [place for _, place in sorted(rounds)]
+    # A run that was replayed on several sizes counts once.
+    applications = dict.fromkeys(runs[place].application_id for place in places)
+    kept = set(islice(applications, most))
+    return {place for place in places if runs[place].application_id in kept}
 
 
 # Production runs that Ernest has recorded: of these the code's hash and what they ran under are known.
@@ -425,7 +444,9 @@ def with_recorded(
         ]
         reasons = [*_too_old(run, holds_since, oldest), *(each.reason for each in apart)]
         scale = _recorded_scale(record, conditions)
-        if record.run_seconds is None or not record.run_seconds > 0:
+        if record.is_dynamic and record.replayed is None:
+            reasons.append("its executors came and went, and it could not be replayed")
+        elif record.run_seconds is None or not record.run_seconds > 0:
             reasons.append("how much of its time was start-up is not known")
         if scale is None:
             reasons.append("how much it read is not known")
@@ -450,14 +471,18 @@ def _as_past_run(record: ProductionRun) -> PastRun:
     conditions = record.conditions or RunConditions()
     ended_at = time_of(record.at)
     began_at = ended_at - timedelta(seconds=record.seconds) if ended_at else None
+    executors, seconds = record.executors, record.run_seconds or 0.0
+    if record.replayed is not None:
+        executors, seconds = record.replayed.executors, record.replayed.seconds
     return PastRun(
         job=record.job,
         application_id=record.application_id or record.id,
         event_log=record.event_log or "",
         started_at=began_at.isoformat() if began_at else record.at,
-        executors=record.executors,
+        executors=executors,
         executor_cores=conditions.executor_cores or 0,
-        seconds=record.run_seconds or 0.0,
+        seconds=seconds,
+        replayed=() if record.replayed is None else (record.replayed,),
         startup_seconds=record.startup_seconds or 0.0,
         instance_type=record.instance_type,
         spark=conditions.spark,
@@ -506,6 +531,7 @@ def past_run(log: EventLog, *, event_log: str) -> PastRun:
     hosts = len({each.host for each in workers})
     # A standalone master may find room for several on a machine; YARN and Kubernetes place them as they like.
     is_shared = log.master.startswith(("yarn", "k8s")) or log.most_executors > len(log.slots_by_worker)
+    is_replayed = not not_counted and not sizes.are_enough  # under dynamic allocation, or it would not count
     return PastRun(
         job=_name(log),
         application_id=log.application_id,
@@ -531,6 +557,7 @@ def past_run(log: EventLog, *, event_log: str) -> PastRun:
         settings=tuple(sorted(settings_that_count(log.properties).items())),
         mean_executors=None if sizes.are_steady else sizes.mean,
         executor_seconds=sizes.executor_seconds,
+        replayed=replayed_at_fixed_sizes(log) if is_replayed else (),
         metrics=None if not_counted else run_metrics(log),
     )
 

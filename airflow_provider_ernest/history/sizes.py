@@ -23,10 +23,11 @@ from statistics import median
 import numpy as np
 from scipy.special import stdtrit
 
-from airflow_provider_ernest.clarity.replay_scaled import replay_scaled
+from airflow_provider_ernest.clarity.replay_dynamic import bounds_to_try
+from airflow_provider_ernest.clarity.replay_scaled import replay_allocations, replay_scaled
 from airflow_provider_ernest.decision.offers import LIKELY, LIKELY_DEVIATIONS, Replays
 from airflow_provider_ernest.documents.models import Model
-from airflow_provider_ernest.documents.profiles import RunProfile
+from airflow_provider_ernest.documents.profiles import ReplayedAllocation, RunProfile
 from airflow_provider_ernest.documents.runs import PastRun
 from airflow_provider_ernest.history.observations import SCALE_STEP, input_spread, reads_now
 from airflow_provider_ernest.prediction.numbers import FloatArray
@@ -64,7 +65,8 @@ class Today:
     )
     executor_cores: int
     instance_type: str | None
-    seconds: float  # clean, the median with today's input
+    seconds: float  # clean, the median with today's input, with all executors all the time
+    slowdown: float  # by so many times it takes longer, for they come and go; 1 where they do not
     startup_seconds: float  # the median
     unpaid_seconds: float  # of these; a queue's, before the first executor came
     input_bytes: int  # see `observations.reads_now`; 0 where the logs tell of none
@@ -101,6 +103,7 @@ def today_of(runs: Sequence[PastRun]) -> Today:
         executor_cores=cores,
         instance_type=instance_type,
         seconds=seconds,
+        slowdown=median(run.seconds / run.fixed_seconds for run in own),
         startup_seconds=median(run.startup_seconds for run in own),
         unpaid_seconds=median(run.unpaid_seconds for run in own),
         input_bytes=input_bytes,
@@ -115,7 +118,7 @@ def _size(run: PastRun) -> tuple[int, int, str | None]:
 
 def _typical_seconds(runs: Sequence[PastRun], input_bytes: int) -> tuple[float, float]:
     """The median that runs of one size take with such an input; how log(seconds) grows with log(bytes)."""
-    logs, slope = np.log([run.seconds for run in runs]), 0.0
+    logs, slope = np.log([run.fixed_seconds for run in runs]), 0.0
     if input_bytes and all(run.input_bytes for run in runs):
         inputs = np.log([run.input_bytes / input_bytes for run in runs])
         apart = inputs - inputs.mean()
@@ -149,27 +152,15 @@ def replays_of(
 
     The runs are those on executors of the same kind that ended well.
     """
-
-    def distance(known: tuple[RunProfile, PastRun]) -> tuple[float, float]:
-        """First of today's size, then near today's input and time."""
-        profile, run = known
-        size = abs(np.log(run.executors / today.executors))
-        return float(size), float(abs(np.log(profile.scale)) + abs(np.log(run.seconds / today.seconds)))
-
-    by_id = {run.application_id: run for run in runs}
-    known = [
-        (replace(profile, scale=_step(today.scale(run))), run)
-        for profile in profiles
-        if (run := by_id.get(profile.application_id)) and any(stage.tasks for stage in profile.stages)
-    ]
-    if not known:
+    found = _typical(profiles, today, runs)
+    if found is None:
         return None
-    source, run = min(known, key=distance)
+    source, run = found
     met = today.runs if run.executors == today.executors else (run,)
     # How much longer these took than the replay of their own input says.
     scales = [_step(today.scale(each)) for each in met]
     said = {scale: _replayed(source, {run.executors}, scale=scale)[run.executors] for scale in set(scales)}
-    logs = np.log([each.seconds / said[scale] for each, scale in zip(met, scales, strict=True)])
+    logs = np.log([each.fixed_seconds / said[scale] for each, scale in zip(met, scales, strict=True)])
     times, noise = float(np.exp(np.median(logs))), _noise(logs)
     replayed = _replayed(source, set(counts), scale=1.0)
     spread = _spread_per_doubling(source, times, noise, today, runs)
@@ -180,6 +171,46 @@ def replays_of(
         noise=noise,
         spread=float(np.hypot(spread, own_error)),
     )
+
+
+MOST_MAXIMA = 5  # of bounds of dynamic allocation, among the sizes that are asked about
+
+
+def allocations_of(
+    profiles: Sequence[RunProfile], today: Today, runs: Sequence[PastRun], *, counts: Sequence[int]
+) -> tuple[ReplayedAllocation, ...]:
+    """The same run under dynamic allocation; empty where the job has none, or no profile tells."""
+    found = _typical(profiles, today, runs)
+    allocation: dict[str, str] = next((each.allocation for each in profiles if each.allocation), {})
+    if found is None or not (allocation or any(run.replayed for run in today.runs)):
+        return ()
+    source = replace(found[0], allocation=allocation)
+    return replay_allocations(
+        [source],
+        allowed=bounds_to_try(counts, most_maxima=MOST_MAXIMA),
+        scale=1.0,
+        executor_cores=_slots_per_executor(source),
+    )
+
+
+def _typical(
+    profiles: Sequence[RunProfile], today: Today, runs: Sequence[PastRun]
+) -> tuple[RunProfile, PastRun] | None:
+    """The run that stands for the job best, of those that have a profile."""
+
+    def distance(known: tuple[RunProfile, PastRun]) -> tuple[float, float]:
+        """First of today's size, then near today's input and time."""
+        profile, run = known
+        size = abs(np.log(run.executors / today.executors))
+        return float(size), float(abs(np.log(profile.scale)) + abs(np.log(run.fixed_seconds / today.seconds)))
+
+    by_id = {run.application_id: run for run in runs}
+    known = [
+        (replace(profile, scale=_step(today.scale(run))), run)
+        for profile in profiles
+        if (run := by_id.get(profile.application_id)) and any(stage.tasks for stage in profile.stages)
+    ]
+    return min(known, key=distance, default=None)
 
 
 def meeting(model: Model, replays: Replays) -> Replays:
@@ -200,12 +231,16 @@ def _step(scale: float) -> float:
     return float(np.exp(round(np.log(scale) / np.log(SCALE_STEP)) * np.log(SCALE_STEP)))
 
 
+def _slots_per_executor(profile: RunProfile) -> int:
+    return max(1, round(profile.slots / profile.executors))
+
+
 def _replayed(profile: RunProfile, counts: set[int], *, scale: float) -> dict[int, float]:
     opinion = replay_scaled(
         [profile],
         executors=sorted(counts),
         scale=scale,
-        executor_cores=max(1, round(profile.slots / profile.executors)),
+        executor_cores=_slots_per_executor(profile),
     )
     return {size.executors: size.replayed_seconds for size in opinion.sizes}
 
@@ -225,7 +260,7 @@ def _spread_per_doubling(
         latest = alike[-LATEST_RUNS:]
         scale = median(today.scale(run) for run in latest)
         said = times * _replayed(source, {count}, scale=scale)[count]
-        seconds = median(run.seconds for run in latest)
+        seconds = median(run.fixed_seconds for run in latest)
         squares += max(0.0, np.log(said / seconds) ** 2 - noise**2 / len(latest))
         doublings += np.log2(count / source.executors) ** 2
     return float(np.sqrt(squares / doublings))

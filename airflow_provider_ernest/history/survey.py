@@ -14,16 +14,24 @@ import airflow_provider_ernest.words as words
 from airflow_provider_ernest.decision.deciding import Offered, decide
 from airflow_provider_ernest.decision.offers import HistoryOffer
 from airflow_provider_ernest.documents.base import Interval, new_stamp, time_of
+from airflow_provider_ernest.documents.decisions import Decision
 from airflow_provider_ernest.documents.models import FittedTerm, Model, Validation
 from airflow_provider_ernest.documents.profiles import FIRST_TASK, RunProfile
 from airflow_provider_ernest.documents.runs import PastRun
-from airflow_provider_ernest.documents.surveys import PredictedSize, Survey, SurveyedJob, UsedSize
+from airflow_provider_ernest.documents.surveys import (
+    PredictedSize,
+    Survey,
+    SurveyedAllocation,
+    SurveyedJob,
+    UsedSize,
+)
 from airflow_provider_ernest.exceptions import ErnestError, TooFewObservationsError
 from airflow_provider_ernest.history.jobs import DID_NOTHING
 from airflow_provider_ernest.history.observations import History, TodaysRun, is_good, observations_of
 from airflow_provider_ernest.history.sizes import (
     LATEST_RUNS,
     Today,
+    allocations_of,
     meeting,
     replays_of,
     sizes_to_ask,
@@ -35,7 +43,7 @@ from airflow_provider_ernest.prediction.terms import term_named
 from airflow_provider_ernest.settings import Billing, SizingGoal
 from airflow_provider_ernest.settings.billing import HOUR_SECONDS, MONTH_SECONDS
 from airflow_provider_ernest.settings.bounds import AVERAGING
-from airflow_provider_ernest.settings.goal import CHEAPEST
+from airflow_provider_ernest.settings.goal import CHEAPEST, DYNAMIC
 
 # Fewer runs, or runs within less time, do not tell how often a job runs, or how its input grows.
 LEAST_RUNS_OF_A_RATE, LEAST_DAYS_OF_A_RATE = 3, 2.0
@@ -172,7 +180,7 @@ def surveyed_job(
         used=_used(good),
         executors=today.executors,
         executor_cores=today.executor_cores,
-        seconds=today.seconds + today.startup_seconds,
+        seconds=today.slowdown * today.seconds + today.startup_seconds,
         executor_hours_per_month=savable,
         dollars_per_month=_in_dollars(savable, price),
         price_per_hour=price,
@@ -319,11 +327,13 @@ def _with_sizes(
     model, is_determined, why_not = _model(job.job, history, today)
     try:
         replays = replays_of(profiles, today, alike, counts=counts)
+        allocations = allocations_of(profiles, today, alike, counts=counts)
         if replays is not None and model is not None:
             replays = meeting(model, replays)
     except (ErnestError, ArithmeticError, ValueError) as error:
         # A log is whatever an application wrote: what cannot be replayed costs no other job its place.
-        replays, why_not = None, f"{why_not} The replay failed: {type(error).__name__}."
+        replays, allocations = None, ()
+        why_not = f"{why_not} The replay failed: {type(error).__name__}."
     unknown = [*job.unknown, *_about_the_history(job, history, today, failed)]
     if not is_determined and replays is None:
         unknown.append(f"Other sizes are not known: {why_not}")
@@ -334,6 +344,7 @@ def _with_sizes(
         # Dollars are taken of the executor-hours below: without a price there are hours alone.
         billing=Billing(price_per_hour=1.0, minimum_seconds=0.0),
         replays=replays,
+        allocations=allocations,
         is_modelled=model is not None,
         is_determined=is_determined,
         run_startup_seconds=today.startup_seconds,
@@ -389,7 +400,7 @@ def _decided(job: SurveyedJob, offer: HistoryOffer, today: Today, goal: SurveyGo
     """The sizes with what they would take, and the cheapest that keeps to the limit; see `decision`."""
     forecast, counts = offer.forecast(scale=1.0), offer.counts
     kept = forecast.seconds_kept_within(goal.confidence)[counts.index(today.executors)]
-    limit = goal.deadline_seconds or (1 + goal.within) * float(kept)
+    limit = goal.deadline_seconds or (1 + goal.within) * today.slowdown * float(kept)
     asked = SizingGoal(
         deadline_seconds=limit,
         confidence=goal.confidence,
@@ -421,6 +432,9 @@ def _decided(job: SurveyedJob, offer: HistoryOffer, today: Today, goal: SurveyGo
             f"in {chance} of them ({usual} in the median)."
         )
     job = replace(job, limit_seconds=limit, sizes=tuple(sizes.values()), unknown=tuple(unknown))
+    if offer.allocations:
+        within = decide(replace(asked, allocation=DYNAMIC), Offered(offers=[offer])).decision
+        job = replace(job, allocation=_allocation(job, choice.decision, within, today))
     if choice.decision is None:
         return job
     return _with_saving(job, sizes[choice.decision.config.executors], sizes[today.executors], today, goal)
@@ -457,6 +471,34 @@ def _with_saving(
         saved_per_month=dollars,
         likely_saved_per_month=likely_dollars,
     )
+
+
+def _allocation(
+    job: SurveyedJob, fixed: Decision | None, within: Decision | None, today: Today
+) -> SurveyedAllocation:
+    """What dynamic allocation costs today, against the cheapest fixed size and the cheapest bounds."""
+    before = today.paid_executors * today.paid_seconds(job.seconds or 0.0)
+    surveyed = SurveyedAllocation(mean_executors=today.paid_executors)
+    if not before > 0:
+        return surveyed
+
+    def saved(decision: Decision, executors: float) -> float:
+        return 1.0 - executors * today.paid_seconds(decision.predicted_seconds or 0.0) / before
+
+    if fixed is not None:
+        count = fixed.config.executors
+        surveyed = replace(surveyed, fixed_executors=count, fixed_saves=saved(fixed, count))
+    if within is not None:
+        mean = next(each.paid_executors for each in within.alternatives if within.is_for(each))
+        surveyed = replace(
+            surveyed,
+            bounds=within.bounds,
+            bounds_seconds=within.predicted_seconds,
+            bounds_likely_seconds=within.likely_seconds,
+            bounds_mean_executors=mean,
+            bounds_save=saved(within, mean),
+        )
+    return surveyed
 
 
 # What is not known.

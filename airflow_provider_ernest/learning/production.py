@@ -239,7 +239,11 @@ def _news(model: Model, runs: Sequence[ProductionRun]) -> list[ProductionRun]:
 
 def _observed(model: Model, run: ProductionRun, iterations: Mapping[str, int]) -> Observation | None:
     """The run as an observation; None where it does not tell how long the work itself took."""
-    seconds, startup = run.run_seconds, run.startup_seconds
+    executors, seconds, startup = run.executors, run.run_seconds, run.startup_seconds
+    if run.is_dynamic:
+        if run.replayed is None:
+            return None
+        executors, seconds = run.replayed.executors, run.replayed.seconds
     if seconds is None:
         startup = model.startup_seconds
         seconds = run.seconds - startup
@@ -250,16 +254,17 @@ def _observed(model: Model, run: ProductionRun, iterations: Mapping[str, int]) -
         if made is None:
             return None
         # What share of its time the run would have taken with the iterations trained with, by the model.
-        trained = predict_seconds(model, executors=run.executors, scale=run.scale)
-        as_made = predict_seconds(model, executors=run.executors, scale=run.scale, iterations=made)
+        trained = predict_seconds(model, executors=executors, scale=run.scale)
+        as_made = predict_seconds(model, executors=executors, scale=run.scale, iterations=made)
         seconds *= float(trained[0] / as_made[0])
     if not seconds > 0:
         return None
     return Observation(
         index=0,
-        executors=run.executors,
+        executors=executors,
         scale=run.scale,
         seconds=seconds,
+        replay_error=run.replayed.error if run.replayed else 0.0,
         startup_seconds=model.startup_seconds if startup is None else startup,
         # As its observations name the type: a model may be stored under another name.
         instance_type=model.observations[0].instance_type,

@@ -21,9 +21,9 @@ from airflow_provider_ernest.documents.decisions import (
     ProductionRun,
 )
 from airflow_provider_ernest.documents.profiles import PRODUCTION, SAMPLE, Capacity, ProfileRecord
-from airflow_provider_ernest.documents.runs import Observation, RunConditions
+from airflow_provider_ernest.documents.runs import Observation, ReplayedSize, RunConditions
 from airflow_provider_ernest.eventlog.run_facts import read_run
-from airflow_provider_ernest.exceptions import MissingResourceError
+from airflow_provider_ernest.exceptions import ErnestError, MissingResourceError
 from airflow_provider_ernest.hooks.store_location import store_root
 from airflow_provider_ernest.operators.task_context import (
     artifact_hash,
@@ -275,6 +275,7 @@ class Recording:
 
     def _production(self, run: TimedRun, record: DecisionRecord) -> ProductionRun:
         decision = record.decision
+        replayed, mean = self._replayed(run)
         return ProductionRun(
             **new_stamp(),
             job=record.job,
@@ -285,7 +286,9 @@ class Recording:
             run_seconds=run.run_seconds,
             startup_seconds=run.startup_seconds,
             **_predicted(run.executors, decision),
-            cost=_cost(decision, executors=run.executors, seconds=run.seconds),
+            cost=_cost(decision, executors=mean or run.executors, seconds=run.seconds),
+            is_dynamic=decision.bounds is not None or mean is not None,
+            replayed=replayed,
             model_id=decision.model_id,
             decision_id=record.id,
             artifact_sha256=self._code(record),
@@ -295,6 +298,20 @@ class Recording:
             conditions=self._conditions(record, run.spark),
             bandwidth=self._bandwidth(),
         )
+
+    def _replayed(self, run: TimedRun) -> tuple[ReplayedSize | None, float | None]:
+        """A run under dynamic allocation on a fixed number of executors, and how many it had on average."""
+        from airflow_provider_ernest.clarity.replay_dynamic import replayed_at_fixed_sizes
+        from airflow_provider_ernest.eventlog.run_facts import Sizes, has_dynamic_allocation
+
+        if run.log is None or not has_dynamic_allocation(run.log.properties) or run.seconds <= 0:
+            return None, None
+        mean = Sizes(run.log).executor_seconds / run.seconds
+        try:
+            return replayed_at_fixed_sizes(run.log)[0], mean
+        except ErnestError as error:
+            self.log.warning("The run teaches nothing, for it cannot be replayed: %s", error)
+            return None, mean
 
     def _log_run(self, production: ProductionRun) -> None:
         self.log.info("The run took %s on %s.", duration(production.seconds), executors(production.executors))
@@ -408,7 +425,8 @@ def timed_by_log(event_log: Any, *, submitted_at: float | None, executors: int, 
 def _predicted(executors: int, decision: Decision) -> dict[str, Any]:
     """The prediction for the executors that a run really had, which may differ from those decided on."""
     of: Decision | Alternative | None = decision
-    if executors != decision.config.executors:  # a mix, too, ran on the executors decided on
+    # A mix, too, ran on the executors decided on; bounds say nothing of how many came.
+    if executors != decision.config.executors and decision.bounds is None:
         same = (decision.config.instance_type, executors, ())
         of = next(
             (
@@ -427,7 +445,7 @@ def _predicted(executors: int, decision: Decision) -> dict[str, Any]:
     }
 
 
-def _cost(decision: Decision, *, executors: int, seconds: float) -> float | None:
+def _cost(decision: Decision, *, executors: float, seconds: float) -> float | None:
     """Dollars for a run, billed as decided; None if no price is known.
 
     Without the cost of the sample runs, which was paid before. None for a mix of types too: which executor

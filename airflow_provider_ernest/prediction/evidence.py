@@ -80,6 +80,7 @@ class Points:
     agreeing: NDArray[np.bool_]  # its runs took about the same time; False for a single run
     # they differ by more than `ALIKE` even without the `STRAGGLING_SHARE` at either end: none is typical
     divided: NDArray[np.bool_]
+    replay_variance: FloatArray  # of log(seconds), beside the runs' noise: means over what is replayed
     point_of_run: IntArray  # for each run the position of its point, shape (runs,)
 
     @property
@@ -132,6 +133,7 @@ def points_of(**runs: Unpack[ObservedColumns]) -> Points:
         return_counts=True,
     )
     point_of_run = point_of_run.ravel()
+    errors = np.zeros(executors.size) + np.asarray(runs.get("replay_errors", 0.0), dtype=np.float64)
     of_points = [np.sort(seconds[point_of_run == point]) for point in range(len(configurations))]
     return Points(
         executors=configurations[:, 0],
@@ -142,6 +144,8 @@ def points_of(**runs: Unpack[ObservedColumns]) -> Points:
         agreeing=np.array([len(times) > 1 and times[-1] <= ALIKE * times[0] for times in of_points]),
         divided=np.array([_is_divided(times) for times in of_points]),
         repetitions=repetitions,
+        # Replays share what they are wrong about: more of them make it no less.
+        replay_variance=np.bincount(point_of_run, weights=errors**2) / repetitions,
         point_of_run=point_of_run,
     )
 
@@ -382,6 +386,7 @@ def _errors(
     together = shared_deviation(prior, points.configurations, points.configurations)
     discrepancy = np.array(prior.discrepancy)[None, :, None, None, None] ** 2 * together
     noise = points.noise_factors * noise_variance(np.array(prior.noise)[:, None], points.seconds, prior)
+    noise = noise + points.replay_variance
     apart = (outside * prior.disturbed_spread**2)[:, None, None, :]
     covariances = (
         (noise + apart)[..., None] * np.eye(len(together)) + discrepancy + _of_other_rows(points, prior)

@@ -55,6 +55,7 @@ def observed_columns(
         row_width=[run.row_width for run in runs],
         seconds=np.array([run.seconds for run in runs]) - again_seconds(runs, told_by=told_by),
         workers=effective_executors(told_by or runs, executors=executors, scale=scale),
+        replay_errors=[run.replay_error for run in runs],
     )
 
 

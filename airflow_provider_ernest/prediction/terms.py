@@ -220,6 +220,7 @@ class ObservedColumns(_Sizes, total=False):
     """Runs that were made, as keywords, each of shape (n,); the rest as `Runs` has it by default."""
 
     seconds: Required[ArrayLike]
+    replay_errors: ArrayLike  # see `Observation.replay_error`; 0 by default
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -237,8 +237,27 @@ def facts_of(job: SurveyedJob) -> dict[str, str]:
         "slots that ran tasks": as_percent(job.slot_utilisation),
         "input": _input(job),
         "a run may take": duration(job.limit_seconds),
+        "dynamic allocation": allocation(job),
     }
     return {name: value for name, value in facts.items() if value not in ("", UNKNOWN)}
+
+
+def allocation(job: SurveyedJob) -> str:
+    """What dynamic allocation costs against fixed executors, and the bounds that are proposed."""
+    told = job.allocation
+    if told is None:
+        return ""
+
+    def saves(share: float) -> str:
+        return f"save {as_percent(share)} of a run" if share >= 0 else f"cost {as_percent(-share)} more"
+
+    parts = [f"{number(told.mean_executors)} executors on average"]
+    if told.fixed_executors is not None and told.fixed_saves is not None:
+        parts.append(f"{count(told.fixed_executors)} all the time would {saves(told.fixed_saves)}")
+    if told.bounds is not None and told.bounds_save is not None:
+        taken = f"{duration(told.bounds_seconds)}; {LIKELY}: {duration_range(told.bounds_likely_seconds)}"
+        parts.append(f"{told.bounds} would {saves(told.bounds_save)} ({taken})")
+    return "; ".join(parts)
 
 
 def _input(job: SurveyedJob) -> str:

@@ -6,7 +6,7 @@ import pytest
 from airflow_provider_ernest.documents.runs import PastRun
 from airflow_provider_ernest.eventlog.reading import read_event_log
 from airflow_provider_ernest.eventlog.run_facts import A_STREAM
-from airflow_provider_ernest.history.observations import past_run
+from airflow_provider_ernest.history.observations import observations_of, past_run
 from tests.unit.eventlog.event_log_texts import (
     ended,
     environment,
@@ -111,6 +111,34 @@ DYNAMIC = {"spark.dynamicAllocation.enabled": "true"}
 def test_what_costs_a_run_nothing_lets_it_count(events, tmp_path: Path):
     run = run_of(tmp_path, events)
     assert (run.failure, run.executors, run.executor_cores) == ("", 2, 2)
+
+
+LATE = [*busy_on("0"), *busy_on("1"), executor(7, host="10.0.0.7", at=140_000)]
+
+
+def test_a_run_under_dynamic_allocation_counts_by_its_replay_on_fixed_sizes(tmp_path: Path):
+    run = run_of(tmp_path, with_events(*LATE, **DYNAMIC))
+
+    assert (run.failure, run.executors) == ("", 3)
+    assert run.mean_executors == pytest.approx(2 + 20 / 59)
+    assert [size.executors for size in run.replayed] == [2, 3]
+    assert run.fixed_seconds == run.replayed[-1].seconds <= run.seconds
+    assert run.metrics is not None
+
+    observed = observations_of([run]).observations
+    assert [each.executors for each in observed] == [2, 3]
+    assert [each.seconds for each in observed] == [size.seconds for size in run.replayed]
+    # Both are wrong about the same things: together they count as one run with a wider noise.
+    errors = [each.replay_error for each in observed]
+    assert errors == pytest.approx([2**0.5 * size.error for size in run.replayed])
+    assert min(errors) > 0.05
+
+
+def test_a_run_under_dynamic_allocation_that_lost_an_executor_does_not_count(tmp_path: Path):
+    lost = removed(1, at=158_000, reason="Command exited with code 137")
+    run = run_of(tmp_path, with_events(*LATE, lost, **DYNAMIC))
+    assert "lost executors" in run.failure
+    assert run.replayed == ()
 
 
 def test_what_is_paid_begins_with_the_first_machine_and_not_in_the_queue(tmp_path: Path):

@@ -9,6 +9,7 @@ import pytest
 
 from airflow_provider_ernest.clarity.profile import profile_run
 from airflow_provider_ernest.documents.profiles import DRIVER
+from airflow_provider_ernest.documents.runs import ReplayedSize
 from airflow_provider_ernest.documents.surveys import BOTH, REPLAY, SurveyedJob
 from airflow_provider_ernest.history.jobs import DID_NOTHING
 from airflow_provider_ernest.history.survey import (
@@ -21,6 +22,7 @@ from airflow_provider_ernest.history.survey import (
     surveyed_job,
 )
 from airflow_provider_ernest.prediction import prior
+from airflow_provider_ernest.views.survey import facts_of
 from tests.unit.history.past_jobs import daily, past_run, work
 
 AT_20_CENTS = Prices(otherwise=0.2)
@@ -272,6 +274,40 @@ def test_runs_that_do_not_count_have_cost_all_the_same():
     half = of_runs([*waited[:4], *runs[4:]])
     assert half.runs == 5
     assert half.executor_hours_per_month > 0.7 * job.executor_hours_per_month
+
+
+def test_what_dynamic_allocation_costs_is_told_against_fixed_executors_and_bounds_are_proposed():
+    """Runs with 7.5 executors on average and 8 at most, that took half as long again as on 8 all the time."""
+    runs, profiles = daily((8,) * 10)
+    came_and_went = [
+        replace(
+            run,
+            seconds=1.5 * run.seconds,
+            mean_executors=7.5,
+            executor_seconds=7.5 * (1.5 * run.seconds + 5.0),
+            replayed=(ReplayedSize(executors=8, seconds=run.seconds, error=0.06),),
+        )
+        for run in runs
+    ]
+    profiles = [replace(each, allocation={"spark.dynamicAllocation.minExecutors": "1"}) for each in profiles]
+    fixed, dynamic = of_runs(runs, profiles), of_runs(came_and_went, profiles)
+
+    assert fixed.allocation is not None  # what its profile tells, whatever its runs had
+    told = dynamic.allocation
+    assert told is not None
+    assert told.mean_executors == 7.5
+    assert dynamic.seconds == pytest.approx(1.5 * (fixed.seconds - 5.0) + 5.0)
+    # Sizes are told as they are without dynamic allocation.
+    by_count = {size.executors: size.seconds for size in fixed.sizes}
+    assert {size.executors: size.seconds for size in dynamic.sizes}[8] == pytest.approx(by_count[8], rel=0.02)
+    taken = told.fixed_executors * by_count[told.fixed_executors]
+    assert told.fixed_saves == pytest.approx(1 - taken / (7.5 * dynamic.seconds), abs=0.03)
+    assert told.fixed_saves > 0.2
+    assert told.bounds is not None
+    assert told.bounds_seconds <= dynamic.limit_seconds
+    # Bounds may also keep all executors all the time.
+    assert told.bounds_save > told.fixed_saves - 0.1
+    assert "all the time would save" in facts_of(dynamic)["dynamic allocation"]
 
 
 def test_sizes_on_which_spark_refuses_a_barrier_stage_are_not_proposed():

@@ -5,7 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from airflow_provider_ernest.documents.runs import InputFingerprint, Observation, RunConditions
+from airflow_provider_ernest.documents.runs import (
+    InputFingerprint,
+    Observation,
+    ReplayedSize,
+    RunConditions,
+)
 from airflow_provider_ernest.learning.production import MOST_REPEATED, MOST_RUNS, learn
 from airflow_provider_ernest.prediction.predict import predict_interval, predict_seconds, standardised_errors
 from airflow_provider_ernest.prediction.training import train
@@ -83,6 +88,16 @@ def test_what_it_has_learned_from_is_told(model):
     assert len(learned.validation.folds) == len(learned.observations)
     kept = ("job", "instance_type", "artifact_sha256", "conditions", "method", "trained_iterations")
     assert all(getattr(learned, name) == getattr(model, name) for name in kept)
+
+
+def test_of_a_run_under_dynamic_allocation_its_replay_is_learned(model):
+    """It had eight executors at most and took 100 s; on six all the time it would have taken 90 s."""
+    size = ReplayedSize(executors=6, seconds=90.0, error=0.08)
+    learned = learn(model, [production(0, is_dynamic=True, replayed=size)])
+
+    run = learned.observations[-1]
+    assert (run.executors, run.seconds, run.replay_error) == (6, 90.0, 0.08)
+    assert learn(model, [production(0, is_dynamic=True)]) is None, "without a replay it tells nothing"
 
 
 def test_it_goes_on_from_where_it_was(model):

@@ -454,3 +454,20 @@ def test_a_decision_of_another_run_tells_nothing_of_this_one(context, ti, breadc
     document["origin"]["run_id"] = "yesterday"
 
     assert record(context, decision=document).artifact_sha256 is None
+
+
+def test_a_run_within_bounds_is_recorded_beside_its_prediction(context, breadcrumbs, tmp_path, capsys):
+    document = decided()
+    document["decision"]["bounds"] = {"minimum": 1, "initial": 1, "maximum": 8}
+    document["decision"]["config"]["executors"] = 8
+    path = Path(write_log(tmp_path / "app-7"))
+    dynamic = '"spark.dynamicAllocation.enabled":"true","spark.master"'
+    path.write_text(path.read_text().replace('"spark.master"', dynamic))
+    run = record(context, decision=document, event_log=str(path))
+
+    assert (run.is_dynamic, run.executors) == (True, 4), "the most that it had"
+    assert run.predicted_seconds == 110.0
+    # Of 107 s all four were there in 100.
+    assert run.cost == pytest.approx(4 * 0.36 * 100.0 / 3600)
+    assert run.replayed is None
+    assert "it cannot be replayed" in capsys.readouterr().out, "for it ran no task"

@@ -247,3 +247,20 @@ def test_a_width_that_is_none_is_refused(row_width):
     predictor = TermAveraging().fit(**runs_of_rows([1.0], row_share=0.5))
     with pytest.raises(ValueError, match="row_width"):
         predictor.predict(executors=[4, 5, 6], scale=1.0, row_width=row_width)
+
+
+def test_a_run_that_was_replayed_pulls_less_and_leaves_more_open():
+    """Three runs say 35 s of eight executors; one there takes 50 s, as measured or as replayed."""
+    runs = {"executors": [2, 4, 4, 8], "scale": [1.0, 1.0, 0.5, 1.0], "seconds": [110.0, 60.0, 35.0, 50.0]}
+    there = {"executors": 8, "scale": 1.0}
+
+    def told(**errors: list[float]) -> tuple[float, float]:
+        averaging = TermAveraging().fit_undetermined(**runs, **errors)
+        low, high = averaging.interval(**there, level=0.8)
+        return float(averaging.predict(**there)[0]), float(high[0] / low[0])
+
+    measured = told()
+    assert told(replay_errors=[0.0] * 4) == measured
+    (quicker, wider), (own, own_width) = told(replay_errors=[0.0, 0.0, 0.0, 0.3]), measured
+    assert 34.0 < quicker < 38.0 < 45.0 < own
+    assert wider > own_width
