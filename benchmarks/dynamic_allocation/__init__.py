@@ -1,0 +1,1 @@
+"""See `benchmarks.dynamic_allocation.__main__`."""
