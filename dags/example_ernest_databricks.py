@@ -59,7 +59,7 @@ with DAG(
         job=job,
         input=SampledInput(path=f"s3a://{BUCKET}/input"),
         bounds=DesignBounds(max_executors=4),
-        cluster=EC2ClusterSpec(**{**YOUR_MACHINES, "executors": 4, "instance_type": "m5d.xlarge"}),
+        cluster=EC2ClusterSpec(**{**YOUR_MACHINES, "machines": 4, "instance_type": "m5d.xlarge"}),
         goal=SizingGoal(
             deadline_seconds="{{ params.deadline_seconds }}",
             price_per_hour="{{ params.price_per_hour }}",

@@ -1,8 +1,8 @@
 """Sizes a Spark job on Kubernetes; the stock ``SparkSubmitOperator`` runs it with the chosen number of pods.
 
-The job is that of ``example_ernest_local``. Sample runs and production share an existing cluster. Each
-machine of the decision is one executor pod. With the cores and heap declared below it takes most of a node,
-so no two pods share one.
+The job is that of ``example_ernest_local``. Sample runs and production share an existing cluster. The
+decision is a number of executors of the shape declared below. Each executor is a pod, and Kubernetes places
+the pods on its nodes as it likes, also several on one.
 
 Requirements: an Airflow connection ``spark_kubernetes`` (host ``k8s://https://HOST`` with a port, deploy mode
 ``client``), on the workers ``pip install apache-airflow-providers-cncf-kubernetes`` (the stock operator
@@ -43,7 +43,7 @@ with DAG(
     tags=["ernest", "example"],
     params={
         "deadline_seconds": Param(300, type="number", description="The production run must end within."),
-        "price_per_hour": Param(0.2, type="number", description="Dollars for one node and hour."),
+        "price_per_hour": Param(0.2, type="number", description="Dollars for one executor and hour."),
     },
 ):
     # [START ernest]
@@ -59,8 +59,10 @@ with DAG(
     )
     pods = ConnectedCluster(
         spark_conn_id="spark_kubernetes",
+        # As many as the nodes have room for at least. Spark cannot ask Kubernetes for that.
         executors=16,
-        # For nodes with 4 cores and 16 GB, minus what Kubernetes reserves.
+        # A pod asks for these cores, and for this heap and a tenth more (at least 384 MB). Some node must
+        # have that left of what Kubernetes can allocate there.
         executor_cores=3,
         executor_memory_megabytes=11 * 1024,
         instance_type="pod-3-cores",

@@ -69,7 +69,7 @@ with DAG(
         bounds=DesignBounds(max_executors=4, max_runs=7),
         input=flights,
         goal=goal,
-        cores_per_machine=1,
+        executor_cores=1,
     )
     create = LocalClusterOperator(task_id="create_cluster", spec=LocalClusterSpec(machines=4), retries=2)
     runs = SampleRunOperator.partial(

@@ -2,8 +2,8 @@
 
 Sample runs are made by spark-submit in client mode on the same nodes, as in ``example_ernest_kubernetes``,
 with the connection ``spark_kubernetes`` of that example. Production is a ``SparkApplication`` for Kubeflow's
-Spark operator (``sparkoperator.k8s.io/v1beta2``), which must be installed in the cluster. Each machine of the
-decision is one executor pod.
+Spark operator (``sparkoperator.k8s.io/v1beta2``), which must be installed in the cluster. Each executor of
+the decision is a pod.
 
 Requirements: on the workers ``pip install apache-airflow-providers-cncf-kubernetes``, the Airflow connection
 ``kubernetes_default``, and environment variables of Airflow:
@@ -43,7 +43,7 @@ with DAG(
     tags=["ernest", "example"],
     params={
         "deadline_seconds": Param(3600, type="number", description="The production run must end within."),
-        "price_per_hour": Param(0.2, type="number", description="Dollars for one node and hour."),
+        "price_per_hour": Param(0.2, type="number", description="Dollars for one executor and hour."),
     },
 ):
     # [START ernest]

@@ -1,8 +1,8 @@
-"""Sizes a Spark job on YARN; the stock ``SparkSubmitOperator`` runs it on the chosen number of nodes.
+"""Sizes a Spark job on YARN; the stock ``SparkSubmitOperator`` runs it with the chosen number of executors.
 
-The job is that of ``example_ernest_local``. Sample runs and production share an existing cluster. Each
-machine of the decision is one executor that takes a whole node. YARN does not report a node's cores and heap,
-so they are declared below.
+The job is that of ``example_ernest_local``. Sample runs and production share an existing cluster. The
+decision is a number of executors of the shape declared below: so many cores, and so much heap. YARN places
+them on its nodes as it likes, also several on one.
 
 Requirements: an Airflow connection ``spark_yarn`` (host ``yarn``, deploy mode ``client``), and environment
 variables of Airflow:
@@ -40,7 +40,7 @@ with DAG(
     tags=["ernest", "example"],
     params={
         "deadline_seconds": Param(300, type="number", description="The production run must end within."),
-        "price_per_hour": Param(0.2, type="number", description="Dollars for one node and hour."),
+        "price_per_hour": Param(0.2, type="number", description="Dollars for one executor and hour."),
     },
 ):
     # [START ernest]
@@ -49,24 +49,26 @@ with DAG(
         application=str(JOBS / "enrich_flights.py"),
         application_args=["{{ sample.input }}", f"{DATA}/samples/{{{{ ti.map_index }}}}", *LOOK_UP],
     )
-    nodes = ConnectedCluster(
+    queue = ConnectedCluster(
         spark_conn_id="spark_yarn",
+        # As many as the queue gives at least. YARN does not report that.
         executors=16,
         executor_cores=4,
-        # This plus a tenth, plus 1 GB for the application master, must fit into
+        # The heap. With a tenth more (at least 384 MB) it is an executor's container, which must not be
+        # larger than yarn.scheduler.maximum-allocation-mb, and must fit into
         # yarn.nodemanager.resource.memory-mb.
         executor_memory_megabytes=10 * 1024,
-        instance_type="m5.xlarge",
+        instance_type="yarn-4-cores",
     )
     ernest = ErnestTaskGroup(
         job=job,
         input=SampledInput(path=f"{DATA}/flights"),
         bounds=DesignBounds(max_executors=4),
-        cluster=nodes,
+        cluster=queue,
         goal=SizingGoal(
             deadline_seconds="{{ params.deadline_seconds }}",
             price_per_hour="{{ params.price_per_hour }}",
-            max_executors=nodes.executors,
+            max_executors=queue.executors,
         ),
     )
     production = SparkSubmitOperator(

@@ -62,7 +62,7 @@ def handle(
         master_url="spark://10.0.0.1:7077" if is_standalone else "yarn",
         web_url="http://10.0.0.1:8080" if is_standalone else None,
         instance_type=instance_type,
-        executor_cores=cores,
+        cores_per_machine=cores,
         spark_conn_id="spark_yarn" if kind == "existing" else None,
     ).to_dict()
 
