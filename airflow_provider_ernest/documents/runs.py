@@ -221,7 +221,7 @@ class PastRun(Document):
     instance_type: str | None = None  # of the machines that it ran on; None where the log does not tell
     # of one, with all beside its heap: overhead, off the heap, of Python; None where the log does not tell
     executor_memory_megabytes: int | None = None
-    hosts: int = 0  # distinct ones that its executors were on
+    hosts: int = 0  # distinct ones that its executors were on; 0 where the log does not tell (Kubernetes)
     # 1 where each executor had a machine of its own, and people speak of machines; None where a shared
     # cluster placed them as it liked
     executors_per_machine: int | None = 1

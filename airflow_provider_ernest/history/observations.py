@@ -528,7 +528,8 @@ def past_run(log: EventLog, *, event_log: str) -> PastRun:
     sizes = Sizes(log)
     not_counted = why_not_counted(log, sizes)
     workers = [each for each in log.executors if each.executor_id != DRIVER]
-    hosts = len({each.host for each in workers})
+    # On Kubernetes an executor tells the address of its pod: nothing tells which of them shared a node.
+    hosts = 0 if log.master.startswith("k8s") else len({each.host for each in workers})
     # A standalone master may find room for several on a machine; YARN and Kubernetes place them as they like.
     is_shared = log.master.startswith(("yarn", "k8s")) or log.most_executors > len(log.slots_by_worker)
     is_replayed = not not_counted and not sizes.are_enough  # under dynamic allocation, or it would not count

@@ -17,10 +17,15 @@ import psutil
 import pytest
 from airflow.providers.apache.spark.hooks import spark_submit
 
+from airflow_provider_ernest.documents.runs import Experiment, Observation
 from airflow_provider_ernest.eventlog.run_facts import read_run
 from airflow_provider_ernest.eventlog.tables import EventLog
 from airflow_provider_ernest.exceptions import SampleRunError
+from airflow_provider_ernest.history.observations import past_run
+from airflow_provider_ernest.operators.existing_cluster import ExistingClusterOperator
+from airflow_provider_ernest.operators.sample_run import SampleRunOperator
 from airflow_provider_ernest.processes import die_with_parent
+from airflow_provider_ernest.settings import ConnectedCluster, SampledInput, SparkJob
 from airflow_provider_ernest.spark.installation import find_spark_home
 from airflow_provider_ernest.spark.submit import ErnestSubmitHook
 from tests.integration.conftest import processes_mentioning, wait_until
@@ -122,27 +127,79 @@ def _leave_no_pods(kubernetes):
     wait_until(lambda: not processes_mentioning("pods/count-"), seconds=10, what="the end of all pods")
 
 
-def test_in_client_mode_the_executors_are_pods(kubernetes, input_files):
-    run = KubernetesRun(
-        kubernetes, str(input_files), deploy_mode="client", conf={"spark.executor.instances": "2"}
-    )
-    run.wait_for_executors(2)
-    pods = kubernetes.pods()
-    # A heap of 512 MiB and at least 384 MiB beside it.
-    assert [pod.requests for pod in pods] == [{"cpu": "1", "memory": "896Mi"}] * 2
-    assert len({pod.node for pod in pods}) == 2
+@pytest.fixture
+def connection(kubernetes, tmp_path, monkeypatch):
+    """The Airflow connection ``spark_pods``, and all else that a task needs to submit there."""
+    monkeypatch.setenv("AIRFLOW_HOME", str(tmp_path / "airflow"))
+    for name, value in kubernetes.environment().items():
+        monkeypatch.setenv(name, value)
+    host, _, port = kubernetes.master_url.rpartition(":")
+    told = {"conn_type": "spark", "host": host, "port": int(port)}
+    monkeypatch.setenv("AIRFLOW_CONN_SPARK_PODS", json.dumps(told))
+    monkeypatch.setattr(spark_submit, "kube_client", KubernetesClient(kubernetes), raising=False)
+    return "spark_pods"
 
-    assert run.wait() == 0, run.output
-    assert "lines: 2400" in run.output
-    wait_until(
-        lambda: not kubernetes.pods(), seconds=10, what="the end of the executors, which Spark deletes"
+
+class KubernetesClient:
+    """Stands for the provider's optional import, which takes seconds in each process that has it."""
+
+    ApiException = OSError
+
+    def __init__(self, kubernetes: KubernetesTestbed) -> None:
+        self._kubernetes = kubernetes
+
+    def get_kube_client(self) -> Self:
+        return self
+
+    def delete_namespaced_pod(self, name: str, namespace: str, **options: Any) -> None:
+        assert namespace == NAMESPACE
+        self._kubernetes.delete_pod(name)
+
+
+def sample_run(connection: str, input_files: Path, *, executors: int, cores: int = 1, **changes: Any) -> Any:
+    """A sample run on so many executors, as the tasks of a training make one."""
+    task = {"dag_id": "nightly", "run_id": "one", "task_id": "run", "try_number": 1, "map_index": -1}
+    context: Any = {"ti": SimpleNamespace(**task, xcom_push=lambda **pushed: None)}
+    pods = ConnectedCluster(
+        spark_conn_id=connection, executors=executors, executor_cores=cores, executor_memory_megabytes=512
     )
-    log = run.log()
-    assert log.application_id == pods[0].application_id
+    cluster = ExistingClusterOperator(task_id="cluster", spec=pods).execute(context)
+    return SampleRunOperator(
+        task_id="run",
+        experiment=Experiment(index=0, executors=executors, scale=0.25, partitions=6).to_dict(),
+        job=SparkJob(
+            name="count", application=str(APPLICATION), application_args=["{{ sample.input }}"], conf=SMALL
+        ),
+        input=SampledInput(path=str(input_files)),
+        cluster=cluster,
+        **changes,
+    ).execute(context)
+
+
+def test_a_sample_run_has_its_executors_in_pods(kubernetes, connection, input_files):
+    observation = Observation.from_dict(sample_run(connection, input_files, executors=2))
+
+    assert observation.executors == 2
+    assert observation.metrics.tasks == 6
+    log = read_run(observation.event_log)
     assert [executor.cores for executor in log.executors] == [1, 1]
-    # An executor is known by its pod's address: nothing tells which of them share a node.
-    assert {executor.host for executor in log.executors} == {pod.address for pod in pods}
-    assert not log.lost
+    run = past_run(log, event_log=str(observation.event_log))
+    assert (run.executors, run.executor_cores, run.failure) == (2, 1, "")
+    # An executor tells the address of its pod, and no log tells which pods share a node.
+    assert len({executor.host for executor in log.executors}) == 2
+    assert (run.hosts, run.executors_per_machine) == (0, None)
+    wait_until(lambda: not kubernetes.pods(), seconds=10, what="the end of the executors")
+
+
+def test_a_sample_run_without_room_for_all_its_executors_is_ended(kubernetes, connection, input_files):
+    with pytest.raises(SampleRunError, match="did not get its 6 cores within 30 s"):
+        sample_run(connection, input_files, executors=3, cores=2, wait_timeout_seconds=30)
+
+    def is_any_left() -> bool:
+        # A driver that is too slow to delete its executors is killed: these end by themselves.
+        return any(pod.phase in ("Pending", "Running") for pod in kubernetes.pods())
+
+    wait_until(lambda: not is_any_left(), seconds=10, what="the end of the executors, the waiting one too")
 
 
 def test_in_cluster_mode_executors_without_room_stay_pending(kubernetes, input_files):
@@ -164,6 +221,8 @@ def test_in_cluster_mode_executors_without_room_stay_pending(kubernetes, input_f
         seconds=30,
         what="an executor that has no room",
     )
+    # The heap and at least 384 MiB beside it.
+    assert driver.requests == {"cpu": "1", "memory": "896Mi"}
     # One core of a node is the driver's, two of the other are the first executor's.
     assert [(pod.phase, pod.node) for pod in pending] == [("Pending", "")]
     assert pending[0].message == "0/2 nodes are available: 2 Insufficient cpu."
@@ -201,51 +260,20 @@ def test_an_executor_whose_pod_is_deleted_is_lost_and_replaced(kubernetes, input
     assert len(log.executors) == 3
 
 
-class KubernetesClient:
-    """Stands for the provider's optional import, which takes seconds in each process that has it."""
-
-    ApiException = OSError
-
-    def __init__(self, kubernetes: KubernetesTestbed) -> None:
-        self._kubernetes = kubernetes
-
-    def get_kube_client(self) -> Self:
-        return self
-
-    def delete_namespaced_pod(self, name: str, namespace: str, **options: Any) -> None:
-        assert namespace == NAMESPACE
-        self._kubernetes.delete_pod(name)
-
-
-@pytest.mark.parametrize("deploy_mode", ["client", "cluster"])
-def test_a_run_that_is_ended_leaves_nothing(kubernetes, input_files, monkeypatch, deploy_mode):
-    monkeypatch.setattr(spark_submit, "kube_client", KubernetesClient(kubernetes), raising=False)
-    kubernetes_package = SimpleNamespace(client=SimpleNamespace(V1DeleteOptions=dict))
-    monkeypatch.setitem(sys.modules, "kubernetes", kubernetes_package)
-    for name, value in kubernetes.environment().items():
-        monkeypatch.setenv(name, value)
-    host, _, port = kubernetes.master_url.rpartition(":")
-    connection = {"conn_type": "spark", "host": host, "port": int(port)}
-    monkeypatch.setenv("AIRFLOW_CONN_SPARK_PODS", json.dumps(connection))
+def test_a_driver_in_a_pod_ends_with_its_task(kubernetes, connection, input_files, monkeypatch):
+    package = SimpleNamespace(client=SimpleNamespace(V1DeleteOptions=dict))
+    monkeypatch.setitem(sys.modules, "kubernetes", package)
     hook = ErnestSubmitHook(
-        spark_conn_id="spark_pods",
-        conf={
-            "spark.executor.instances": "2",
-            "spark.executor.memory": "512m",
-            "spark.driver.memory": "512m",
-        },
+        spark_conn_id=connection,
+        conf={"spark.executor.instances": "2", **SMALL},
         application_args=[str(input_files), "--hold-task-seconds", "60"],
         name="count",
-        options={"deploy_mode": deploy_mode},
+        options={"deploy_mode": "cluster"},
     )
-
-    def is_at_work() -> bool:
-        pods = running(kubernetes)
-        return len(pods) == 2 and any("Running task" in kubernetes.log(pod.name) for pod in pods)
 
     def end() -> None:
         try:
-            wait_until(is_at_work, seconds=60, what="a task that runs")
+            wait_until(lambda: len(running(kubernetes)) == 2, seconds=60, what="executors that run")
         finally:
             hook.end()
 
@@ -255,12 +283,8 @@ def test_a_run_that_is_ended_leaves_nothing(kubernetes, input_files, monkeypatch
             hook.run(f"local://{APPLICATION}")
         ending.result()
 
-    def is_all_gone() -> bool:
-        left = kubernetes.pods() + kubernetes.request("api/v1/services")["items"]
-        # A driver in client mode that is too slow to delete its executors is killed; they end by themselves.
-        return not left if deploy_mode == "cluster" else not running(kubernetes)
-
-    wait_until(is_all_gone, seconds=10, what="the end of driver and executors")
+    wait_until(lambda: not kubernetes.pods(), seconds=10, what="the end of driver and executors")
+    assert not kubernetes.request("api/v1/services")["items"]
 
 
 HOLD_A_POD = """
