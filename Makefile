@@ -52,6 +52,7 @@ browser:
 
 testbeds: java
 	@.ci/ensure_testbed kubernetes
+	@.ci/ensure_testbed yarn
 
 demo: $(VENV)/.demo java ## the whole loop: real Airflow, real Spark, a decision (DEMO_EXIT=1 stops at the end)
 	@$(BIN)/python -m benchmarks.demo $(if $(filter 1,$(DEMO_EXIT)),--exit)
@@ -86,7 +87,7 @@ $(SPARK_CLASSES): $(VENV)/.installed | java
 	@mkdir -p build && $(BIN)/python -m tests.integration.spark_classes $@ >build/spark_classes.log 2>&1
 
 integration: export JDK_JAVA_OPTIONS := $(FOR_SHORT_LIVES) -XX:SharedArchiveFile=$(SPARK_CLASSES) -Xlog:disable -Xlog:all=error:stderr
-integration: install java network-tools browser testbeds $(SPARK_CLASSES) ## tests with a real Spark cluster, a real Airflow, a real browser
+integration: install java network-tools browser testbeds $(SPARK_CLASSES) ## tests with real Spark clusters, a real YARN, Airflow and browser
 	$(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=loadfile --no-loadscope-reorder \
 		--durations=10 -m "not alone" $(INTEGRATION_TESTS) \
 		|| $(AGAIN) -m "not alone" $(INTEGRATION_TESTS)

@@ -24,6 +24,7 @@ LONGEST_FIRST = (
     "tests/integration/test_ec2_airflow.py",
     "tests/integration/test_ec2_leak_safety.py",
     "tests/integration/test_ernest_dag.py",
+    "tests/integration/test_yarn",
     "tests/integration/test_sample_run.py",
     "tests/browser/",
     "tests/integration/test_retraining.py",
@@ -39,6 +40,7 @@ SHARING = (
         "tests/integration/test_bandwidth_probe.py",
         "tests/integration/test_existing_cluster.py",
     ),
+    ("tests/integration/test_yarn",),
     (
         "tests/integration/test_branches_run.py",
         "tests/integration/test_lineage_run.py",

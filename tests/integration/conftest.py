@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import runpy
 import time
 from collections.abc import Callable, Iterator
@@ -15,6 +16,7 @@ from airflow_provider_ernest.clusters.local import LocalCluster
 from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
 from benchmarks.demo.api import AirflowApi, TaskInstance
 from benchmarks.demo.progress import follow_run
+from tests.yarn_testbed import YarnTestbed
 
 ROOT = Path(__file__).parents[2]
 FLIGHTS = 336_776
@@ -88,6 +90,19 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ClusterHandle]
     finally:
         local.terminate()
         assert not processes_mentioning(str(directory)), "nothing of the cluster is left"
+
+
+@pytest.fixture(scope="session")
+def yarn(tmp_path_factory: pytest.TempPathFactory) -> Iterator[YarnTestbed]:
+    """A real YARN of three NodeManagers with four cores each, shared by the tests that leave it so."""
+    if missing := YarnTestbed.missing():
+        if os.environ.get("CI") == "true":
+            pytest.fail(missing)
+        pytest.skip(missing)
+    directory = tmp_path_factory.mktemp("yarn") / "shared"
+    with YarnTestbed(directory) as testbed:
+        yield testbed
+    assert not processes_mentioning(str(directory)), "nothing of YARN and its containers is left"
 
 
 def secret_of(handle: ClusterHandle) -> str:
