@@ -26,7 +26,7 @@ def run(tmp_path, monkeypatch) -> ExampleRun:
 
 def test_from_the_design_to_the_record_of_production(run, submissions, tmp_path, monkeypatch):  # noqa: F811
     experiments = run.run("design")
-    cluster = handle(kind="local", instance_type="local", executor_cores=1)
+    cluster = handle(kind="local", instance_type="local", cores_per_machine=1)
     run.xcoms["create_cluster", "return_value"] = cluster
     observations = []
     for index, experiment in enumerate(experiments):

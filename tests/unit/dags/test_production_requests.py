@@ -201,7 +201,7 @@ def test_ec2_starts_a_cluster_of_the_size_and_type_decided_on(speed, expected):
     spec = create._spec()
 
     assert decided["instance_type"] == spec.instance_type == expected
-    assert spec.executors == decided["executors"] == decided["config"]["executors"]
+    assert spec.machines == decided["executors"] == decided["config"]["executors"]
     assert spec.launch_template == "ernest-spark"
     production = run.rendered("enrich_all_flights")
     assert production.conf["spark.executor.cores"] == {"m5.large": "2", "c5.xlarge": "4"}[expected]
