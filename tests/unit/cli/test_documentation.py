@@ -15,7 +15,7 @@ PAGE = Path(__file__).parents[3] / "docs" / "reference" / "command_line.md"
 
 def test_every_command_line_of_the_page_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     page = PAGE.read_text(encoding="utf-8")
-    (runs,) = re.findall(r"```text\n(#machines.*?)```", page, re.DOTALL)
+    (runs,) = re.findall(r"```text\n(#executors.*?)```", page, re.DOTALL)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     shutil.copy(LOG, tmp_path)
