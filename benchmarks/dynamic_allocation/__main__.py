@@ -76,9 +76,12 @@ def _dataproc(folder: Path) -> Iterator[str]:
 
 
 def _of_logs(folder: Path) -> Iterator[str]:
-    logs = {path.name: read_event_log(path) for path in sorted(folder.iterdir())}
+    logs = dict(_read(folder))
     dynamic = {name: log for name, log in logs.items() if has_dynamic_allocation(log.properties)}
-    fixed = {name: log for name, log in logs.items() if name not in dynamic}
+    cores = {log.executors[0].cores for log in dynamic.values()}
+    fixed = {
+        name: log for name, log in logs.items() if name not in dynamic and log.executors[0].cores in cores
+    }
     if not dynamic or not fixed:
         raise SystemExit(f"{folder} does not hold event logs of both kinds")
     yield f"\n{folder.name}: event logs, dynamic to fixed"
@@ -87,13 +90,23 @@ def _of_logs(folder: Path) -> Iterator[str]:
     yield from _to_dynamic(dynamic, fixed)
 
 
+def _read(folder: Path) -> Iterator[tuple[str, EventLog]]:
+    """Files, rolling logs, or folders with one of these each."""
+    for path in sorted(folder.iterdir()):
+        if path.is_dir() and not path.name.startswith("eventlog_v2_"):
+            (inside,) = path.glob("eventlog_v2_*")
+            yield path.name, read_event_log(inside)
+        elif path.suffix != ".md":
+            yield path.name, read_event_log(path)
+
+
 def _to_fixed(dynamic: Logs, fixed: Logs) -> Iterator[str]:
     took: defaultdict[int, list[float]] = defaultdict(list)
     for log in fixed.values():
         took[log.most_executors].append(log.clean_seconds)
     for count, seconds in sorted(took.items()):
         yield f"took on {count:>2}: {', '.join(f'{each:.1f}' for each in sorted(seconds))} s"
-    yield f"{'run':<20}{'executors':>10}{'replayed':>10}{'took':>8}{'error':>8}"
+    yield f"{'run':<24}{'executors':>10}{'replayed':>10}{'took':>8}{'error':>8}"
     errors, own_errors, cost_errors = [], [], []
     for name, log in dynamic.items():
         for size in replayed_at_fixed_sizes(log):
@@ -101,19 +114,19 @@ def _to_fixed(dynamic: Logs, fixed: Logs) -> Iterator[str]:
                 truth = median(took[size.executors])
                 errors.append(size.seconds / truth - 1.0)
                 told = f"{size.executors:>10}{size.seconds:10.1f}{truth:8.1f}{errors[-1]:+8.1%}"
-                yield f"{name:<20}{told}"
+                yield f"{name:<24}{told}"
         own = replay_dynamic(log, bounds_in(log.properties, most=log.most_executors))
         own_errors.append(own.seconds / log.clean_seconds - 1.0)
         cost_errors.append(own.mean_executors / Sizes(log).mean - 1.0)
         told = f"{'its own':>10}{own.seconds:10.1f}{log.clean_seconds:8.1f}{own_errors[-1]:+8.1%}"
-        yield f"{name:<20}{told}   executors on average {cost_errors[-1]:+.1%}"
+        yield f"{name:<24}{told}   executors on average {cost_errors[-1]:+.1%}"
     yield f"on fixed numbers: {_median(errors)}"
     yield f"by its own rules, seconds: {_median(own_errors)}"
     yield f"by its own rules, executors on average: {_median(cost_errors)}"
 
 
 def _to_dynamic(dynamic: Logs, fixed: Logs) -> Iterator[str]:
-    yield f"{'from':<12}{'to':<20}{'replayed':>10}{'took':>8}{'error':>8}{'executors':>11}{'had':>7}"
+    yield f"{'from':<16}{'to':<24}{'replayed':>10}{'took':>8}{'error':>8}{'executors':>11}{'had':>7}"
     errors, cost_errors = [], []
     for name, log in fixed.items():
         profile = profile_run(log)
@@ -128,7 +141,7 @@ def _to_dynamic(dynamic: Logs, fixed: Logs) -> Iterator[str]:
             mean = Sizes(truth).mean
             cost_errors.append(told.mean_executors / mean - 1.0)
             seconds = f"{told.seconds:10.1f}{truth.clean_seconds:8.1f}{errors[-1]:+8.1%}"
-            yield f"{name:<12}{other:<20}{seconds}{told.mean_executors:11.2f}{mean:7.2f}"
+            yield f"{name:<16}{other:<24}{seconds}{told.mean_executors:11.2f}{mean:7.2f}"
     yield f"seconds: {_median(errors)}"
     yield f"executors on average: {_median(cost_errors)}"
 
