@@ -106,8 +106,7 @@ class ErnestTaskGroup(TaskGroup):
         staging_uri: s3:// folder that a local application is uploaded to, for EMR.
         store: root of the model store; None for ``[ernest] store``.
         reuse: how long a stored model is good for; None to train in each run.
-        history: where past runs of the job are known from, such as
-        ``EventLogs("s3a://bucket/spark-events")``.
+        history: where past runs of the job are known from, such as ``EventLogs("s3a://bucket/spark-events")``.
             They are read if no stored model holds, and count as observations that cost nothing: only the
             sample runs that are still missing are made; if none is, no cluster is started for them.
         on_stale: callables or Airflow notifiers, called when a model no longer holds for the job.
