@@ -202,7 +202,7 @@ def billing_of(
 
 
 def _fallback(goal: SizingGoal, types: Types) -> Decision | None:
-    """The decision for the stated fallback, but for its reason; impossible machines are refused."""
+    """The decision for the stated fallback, but for its reason; an impossible number is refused."""
     named, executors = goal.fallback_instance_type, goal.fallback_executors
     # The first one if the fallback's type is unknown or was not trained.
     trained = next((each for each in types if each.instance_type == named), types[0])

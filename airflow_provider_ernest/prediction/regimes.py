@@ -307,7 +307,7 @@ class _CachingRuns:
 def foresee_cache(
     observations: Sequence[Observation], *, executors: int, scale: float, working_executors: float
 ) -> RegimeForecast:
-    """Whether the cache still fits, and what a miss costs; `working_machines` make the data again."""
+    """Whether the cache still fits, and what a miss costs; `working_executors` make the data again."""
     forecast = RegimeForecast(effective_executors=working_executors)
     told = _told(observations, lambda metrics: metrics.cache_wanted_bytes and metrics.storage_memory_bytes)
     if not told:

@@ -1,4 +1,4 @@
-"""What a production run costs: all that is billed for it, not only its machines.
+"""What a production run costs: all that is billed for it, not only its executors.
 
 EC2 bills Linux instances by the second and at least a minute each ("On-Demand Pricing", Amazon EC2), from
 their launch on; the paper's prices were by the hour begun (Ernest, section 6.3).
@@ -35,7 +35,7 @@ ON_DEMAND = "on-demand"
 
 @settings
 class Billing:
-    """How the machines of one type are paid for, as users state it and decisions keep it.
+    """How the executors on one type of machine are paid for, as users state it and decisions keep it.
 
     A decision takes what is None from the cluster and the models, see `completed`.
     """
@@ -167,7 +167,7 @@ def _or(given: OptionalNumber, otherwise: OptionalNumber) -> OptionalNumber:
 
 
 def no_price(instance_type: str, stated: object = None) -> InvalidParameterError:
-    """The error that the price of a machine is unknown."""
+    """The error that the price of an executor is unknown."""
     return InvalidParameterError(
         "price_per_hour",
         stated,
