@@ -125,7 +125,7 @@ def _registered(spec: ConnectedCluster, web_url: str, alive: Sequence[Machine]) 
         if stated is not None and stated > least:
             raise InvalidParameterError(name, stated, f"is more than its smallest worker offers ({least})")
     cores, memory = declared[0] or offered[0], declared[1] or offered[1]
-    price = spec.price_per_hour
+    price = spec.executor_price_per_hour
     return [replace(one, cores=cores, memory_megabytes=memory, price_per_hour=price) for one in alive]
 
 
@@ -140,7 +140,9 @@ def _declared(spec: ConnectedCluster, master_url: str) -> list[Machine]:
             remedy=f"Declare {', '.join(_SIZES[:2])} and {_SIZES[2]}{also}.",
         )
     count, cores, memory = sizes
-    return [Machine(cores=cores, memory_megabytes=memory, price_per_hour=spec.price_per_hour)] * count
+    return [
+        Machine(cores=cores, memory_megabytes=memory, price_per_hour=spec.executor_price_per_hour)
+    ] * count
 
 
 register(

@@ -1,14 +1,14 @@
 """A decision in the forms that others take: Spark properties, EMR, EMR Serverless, Glue, Databricks.
 
-Each form raises an `InvalidParameterError` where the machines or their mix do not fit it, and a
-`MissingResourceError` where nothing tells the machines' cores or memory.
+Each form raises an `InvalidParameterError` where the executors or a mix of types do not fit it, and a
+`MissingResourceError` where nothing tells the executors' cores or memory.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter, floordiv
 from typing import TYPE_CHECKING, Any
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 
     from airflow_provider_ernest.documents.decisions import Decision
 
-# The machines of a decision, and what an executor may take on each.
+# The executors of a decision, and what each takes.
 
 DAEMON_RESERVE_MEGABYTES = 1024
 
 
 @dataclass(frozen=True, kw_only=True)
 class ExecutorShape:
-    """What one executor that fills a machine may take."""
+    """What one executor takes."""
 
     cores: int
     memory_megabytes: int | None = None  # heap, with room for a tenth more beside it; None where unknown
-    # Known from a worker of a standalone master, which leaves the operating system 1 GB and nothing else.
+    # It fills the worker of a standalone master, which leaves the operating system 1 GB and nothing else.
     # False where YARN or Kubernetes granted the sample runs' executors just this.
     is_standalone: bool = False
 
@@ -45,38 +45,42 @@ class ExecutorShape:
 
 
 @dataclass(frozen=True, kw_only=True)
-class MachineGroup:
-    """So many machines of a type."""
+class ExecutorGroup:
+    """So many executors on a type of machine."""
 
     instance_type: str
     executors: int
-    shape: ExecutorShape | None = None  # of each; None where nothing tells it
+    machines: int | None  # that hold them; None where a shared cluster places them as it likes
+    shape: ExecutorShape | None = None  # of each executor; None where nothing tells it
 
     @property
     def known_shape(self) -> ExecutorShape:
         """The shape; a `MissingResourceError` where nothing tells it."""
         if self.shape is None:
             raise MissingResourceError(
-                f"Nothing tells the cores and the memory of a machine of type {self.instance_type!r}.",
-                remedy="Pass the cluster of the sample runs to the FitModelOperator, which notes its "
-                "machines, or state executor_cores.",
+                f"Nothing tells the cores and the memory of an executor on {self.instance_type!r}.",
+                remedy="Pass the cluster of the sample runs to the FitModelOperator, which notes them, or "
+                "state executor_cores.",
             )
         return self.shape
 
 
-def groups_of(decision: Decision, shapes: Mapping[str, ExecutorShape]) -> tuple[MachineGroup, ...]:
-    """The machines of a decision, by type; the type with most machines first."""
+def groups_of(decision: Decision, shapes: Mapping[str, ExecutorShape]) -> tuple[ExecutorGroup, ...]:
+    """The executors of a decision, by type of machine; the type with most of them first."""
     chosen = sorted(decision.composition or (decision.config,), key=lambda one: -one.executors)
     return tuple(
-        MachineGroup(
-            instance_type=one.instance_type, executors=one.executors, shape=shapes.get(one.instance_type)
+        ExecutorGroup(
+            instance_type=one.instance_type,
+            executors=one.executors,
+            machines=one.machines,
+            shape=shapes.get(one.instance_type),
         )
         for one in chosen
     )
 
 
-def only_group(decision: Decision, shapes: Mapping[str, ExecutorShape], *, target: str) -> MachineGroup:
-    """The machines of a decision for a target that takes one type only; a mix is refused."""
+def only_group(decision: Decision, shapes: Mapping[str, ExecutorShape], *, target: str) -> ExecutorGroup:
+    """The executors of a decision for a target that takes one type only; a mix is refused."""
     groups = groups_of(decision, shapes)
     if len(groups) > 1:
         raise InvalidParameterError(
@@ -101,6 +105,7 @@ FACTORS = (
     "spark.emr-serverless.memoryOverheadFactor",
 )
 REQUESTED_CORES = "spark.kubernetes.executor.request.cores"
+LIMITED_CORES = "spark.kubernetes.executor.limit.cores"
 OWN_SIZES = (
     HEAP,
     OVERHEAD,
@@ -112,6 +117,7 @@ OWN_SIZES = (
     "spark.driver.memory",
     "spark.driver.memoryOverhead",
     REQUESTED_CORES,
+    LIMITED_CORES,
 )
 """The job's own properties that a decision goes by. It sees none of the others: they may hold secrets, and
 whoever may see the DAG can read the XComs of a decision."""
@@ -126,7 +132,6 @@ SLACK_MEGABYTES = 1024
 _SIZE = re.compile(r"(\d+)\s*(?:([kmgtp])b?)?", re.IGNORECASE)
 _MEGABYTES = {"k": 1 / 1024, "m": 1, "g": 1024, "t": 1024**2, "p": 1024**3}
 _ROUNDING = 1e-9
-_MORE_THAN_HALF = 0.51
 
 
 def own_sizes(conf: Mapping[str, Any]) -> dict[str, Any]:
@@ -198,27 +203,20 @@ def wanted_memory(shape: ExecutorShape, conf: Mapping[str, str]) -> ExecutorMemo
 def memory_within(
     shape: ExecutorShape, conf: Mapping[str, str], *, room_megabytes: int | None
 ) -> ExecutorMemory:
-    """What an executor may take on a machine: as in the sample runs, or less where that has no room.
+    """What an executor may take: as in the sample runs, or less where that has no room.
 
-    Where the stated heap takes less than half of the room, the overhead grows: YARN looks at memory alone and
-    would put two such executors on one machine, and none on another. The room includes the overhead; None
-    where what the sample runs took is known to fit. A stated heap that does not fit is refused.
+    The room includes the overhead; None where what the sample runs took is known to fit. A stated heap that
+    does not fit is refused.
     """
     wanted = wanted_memory(shape, conf)
-    if room_megabytes is None:
+    if room_megabytes is None or wanted.container_megabytes <= room_megabytes:
         return wanted
-    if wanted.container_megabytes <= room_megabytes:
-        alone = min(int(_MORE_THAN_HALF * (room_megabytes + SLACK_MEGABYTES)), room_megabytes)
-        return replace(
-            wanted,
-            overhead_megabytes=wanted.overhead_megabytes + max(0, alone - wanted.container_megabytes),
-        )
     if HEAP in conf:
         raise InvalidParameterError(
             HEAP,
             conf[HEAP],
             f"takes {wanted.container_megabytes} MB with its overhead, of the {room_megabytes} MB that "
-            "executors may have on such a machine",
+            "executors may have there",
             remedy="Lower it, for the sample runs and for production.",
         )
     return filling(room_megabytes, conf)
@@ -253,22 +251,20 @@ def _further(conf: Mapping[str, str]) -> int:
     return further
 
 
-# YARN and Kubernetes place containers by memory (YARN's default calculator looks at nothing else) and cores,
-# and all executors of a run are alike. One that takes what its machine offers is alone there. Of several
-# types the larger machines hold more of the same, if their memory has room for as many as their cores.
+# All executors of a run are alike. In a mix of types, the larger machines hold several of the same.
 
 
 @dataclass(frozen=True, kw_only=True)
 class Layout:
-    """How executors, all alike with so many cores, fill machines: of each group one holds a share of them."""
+    """Executors that are all alike, with so many cores: of each group's a share takes the place of one."""
 
     count: int
     cores: int
     shares: tuple[int, ...]
 
 
-def layout_on(groups: Sequence[MachineGroup]) -> Layout:
-    """One executor on each machine of a single type; in a mix, several on those with more cores."""
+def layout_on(groups: Sequence[ExecutorGroup]) -> Layout:
+    """The executors as decided; in a mix of types, several smaller ones on those with more cores."""
     of_machines = [group.known_shape.cores for group in groups]
     cores = math.gcd(*of_machines)
     shares = tuple(each // cores for each in of_machines)
@@ -277,13 +273,13 @@ def layout_on(groups: Sequence[MachineGroup]) -> Layout:
 
 
 def memory_on(
-    groups: Sequence[MachineGroup],
+    groups: Sequence[ExecutorGroup],
     layout: Layout,
     conf: Mapping[str, str],
     *,
     room: Callable[[ExecutorShape], int | None],
 ) -> ExecutorMemory:
-    """What each of the executors takes that fill some machines; a layout that would not come out is refused.
+    """What each of the executors takes; one that does not fit is refused.
 
     `room` gives the megabytes that they may take of a machine; None where what they took is known to fit.
     """
@@ -297,19 +293,19 @@ def memory_on(
         memory = filling(min(map(floordiv, rooms, layout.shares)), conf)
     each = memory.container_megabytes
     for group, all_of, share in zip(groups, rooms, layout.shares, strict=True):
-        if not share * each <= all_of < (share + 1) * each - SLACK_MEGABYTES:
+        if share * each > all_of:
             raise InvalidParameterError(
                 "instance_type",
                 group.instance_type,
                 f"has cores for {share} of the executors that suit all types of the mix, and its memory "
-                f"({all_of} MB) holds another number of them ({each} MB each)",
+                f"({all_of} MB) holds fewer ({each} MB each)",
                 remedy="Decide with allow_mixed=False.",
             )
     return memory
 
 
-# Spark properties that put executors on just the machines decided on, under YARN and Kubernetes. A standalone
-# master needs `spark.sizing.sizing_conf` alone.
+# Spark properties of the executors decided on, under YARN and Kubernetes. A standalone master needs
+# `spark.sizing.sizing_conf` alone.
 
 _NODE_MILLICORES_PER_CORE = 850
 """Kubernetes keeps some of a node's cores. The rest is more than half: no two executors share a node."""
@@ -324,8 +320,7 @@ def yarn_conf(
 ) -> dict[str, str]:
     """Properties for YARN: the job's own, with its memory where stated, and the sizing, which wins.
 
-    For deploy mode "client": a driver on one of the machines would take an executor's room. The shapes are by
-    type of machine, for the room see `memory_on`. Impossible placements are refused.
+    The shapes are by type of machine, for the room see `memory_on`. What does not fit is refused.
     """
     groups = groups_of(decision, shapes)
     layout = layout_on(groups)
@@ -373,7 +368,8 @@ _YARN_SHARE = 0.75
 def instance_groups(decision: Decision) -> list[dict[str, Any]]:
     """The groups of the machines that work, for ``Instances.InstanceGroups`` of RunJobFlow.
 
-    The type with the most machines becomes the CORE group, each further one a TASK group; EMR takes one of
+    There are as many machines as hold the executors, of which each has `executors_per_machine`. The type with
+    the most becomes the CORE group, each further one a TASK group; EMR takes one of
     the first kind and 48 of the second ("Configure instance groups", Amazon EMR Management Guide). The MASTER
     group is yours. The market is that by which the decision counted the cost.
     """
@@ -386,11 +382,36 @@ def instance_groups(decision: Decision) -> list[dict[str, Any]]:
                 "Name": f"task {group.instance_type}" if index else "core",
                 "InstanceRole": "TASK" if index else "CORE",
                 "InstanceType": group.instance_type,
-                "InstanceCount": group.executors,
+                "InstanceCount": _machines(group),
                 "Market": market,
             }
         )
     return groups
+
+
+def managed_scaling(decision: Decision) -> dict[str, Any]:
+    """``ManagedScalingPolicy`` of RunJobFlow and PutManagedScalingPolicy: just the machines decided on.
+
+    Its limits are of the core and task nodes; the primary node is not counted ("Understanding node allocation
+    strategy and scenarios", Amazon EMR Management Guide).
+    """
+    machines = sum(group["InstanceCount"] for group in instance_groups(decision))
+    return {
+        "ComputeLimits": {
+            "UnitType": "Instances",
+            "MinimumCapacityUnits": machines,
+            "MaximumCapacityUnits": machines,
+        }
+    }
+
+
+def _machines(group: ExecutorGroup) -> int:
+    if group.machines is None:
+        raise MissingResourceError(
+            f"Nothing tells how many executors a machine of type {group.instance_type!r} holds.",
+            remedy="State executors_per_machine of the cluster.",
+        )
+    return group.machines
 
 
 def _require_type(instance_type: str, *known: re.Pattern[str], target: str) -> None:
@@ -409,10 +430,10 @@ def step_arguments(
     *,
     conf: Mapping[str, str],
 ) -> list[str]:
-    """Arguments of spark-submit in a step: one executor on each machine of one type.
+    """Arguments of spark-submit in a step: the executors decided on, and no others.
 
-    They are needed: EMR turns dynamic allocation on, and its own sizes of executors leave room for several
-    on one machine ("Configure Spark", Amazon EMR Release Guide). Where the sample runs were made on EMR, the
+    They are needed: EMR turns dynamic allocation on, and has sizes of executors of its own ("Configure
+    Spark", Amazon EMR Release Guide). Where the sample runs were made on EMR, the
     executors are as they were. A machine known from a standalone master has less to give here, since EMR
     leaves YARN three quarters of its memory ("Task configuration", there); 1 GB of it is kept for the
     application master. The driver belongs on the master (``--deploy-mode client``): on one of the machines
@@ -450,9 +471,9 @@ def emr_serverless(
     *,
     conf: Mapping[str, str],
 ) -> dict[str, Any]:
-    """What a job run and its application need: one worker for each machine, and one for the driver.
+    """What a job run and its application need: one worker for each executor, and one for the driver.
 
-    A worker has the machine's cores and the least memory of the allowed sizes that holds an executor as in
+    A worker has the executor's cores and the least memory of the allowed sizes that holds an executor as in
     the sample runs; the executor's heap then grows to fill it. The driver has EMR's default of 4 cores and
     14 GB where the job's properties say nothing else.
 
@@ -498,7 +519,7 @@ def _worker_gigabytes(parameter: str, cores: int, container_megabytes: int) -> i
             parameter,
             cores,
             f"is no size of a worker of EMR Serverless, which has {known} vCPUs",
-            remedy="Train on machines with as many cores.",
+            remedy="Train with executors of as many cores.",
         )
     least, most, step = _SIZES[cores]
     for gigabytes in range(least, most + 1, step):
@@ -540,10 +561,10 @@ _WORKERS = {
 def glue_workers(
     decision: Decision, shapes: Mapping[str, ExecutorShape], *, conf: Mapping[str, str]
 ) -> dict[str, Any]:
-    """``WorkerType`` and ``NumberOfWorkers`` for StartJobRun: a worker for each machine and for the driver.
+    """``WorkerType`` and ``NumberOfWorkers`` for StartJobRun: a worker for each executor and the driver.
 
     Each worker runs one executor, but for the one with the driver ("Best practices to scale Apache Spark jobs
-    and partition data with AWS Glue", AWS Big Data Blog). The type has as many cores as the machine;
+    and partition data with AWS Glue", AWS Big Data Blog). The type has as many cores as the executor;
     a general one (G) where its memory holds an executor as in the sample runs, else one with twice the memory
     (R). How much of it becomes heap is Glue's own affair, as are the other properties of executors. The
     number holds only where auto scaling (``--enable-auto-scaling``) is off.
@@ -559,7 +580,7 @@ def glue_workers(
         "executor_cores",
         shape.cores,
         f"with {needed} MB for the executor is no worker of Glue (cores/GB: {offered})",
-        remedy="Train on machines like one of them.",
+        remedy="Train with executors like one of them.",
     )
 
 
@@ -624,6 +645,7 @@ def outputs(
         "emr_serverless": sized("emr_serverless", emr_serverless),
         "glue": sized("glue", glue_workers),
         "emr_instance_groups": partial(instance_groups, decision),
+        "emr_managed_scaling": partial(managed_scaling, decision),
         "databricks_cluster": partial(databricks_cluster, decision),
     }
     made: dict[str, Any] = {}

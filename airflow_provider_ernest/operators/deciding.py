@@ -48,7 +48,7 @@ from airflow_provider_ernest.spark.sizing import event_log_conf, sizing_conf
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
-    from airflow_provider_ernest.decision.forms import Layout, MachineGroup
+    from airflow_provider_ernest.decision.forms import ExecutorGroup, Layout
     from airflow_provider_ernest.settings import SizingGoal
 
 Type = TrainedType[ClusterHandle]
@@ -319,7 +319,7 @@ def _conf_there(handle: ClusterHandle | None, stated: Collection[str]) -> dict[s
     return {key: {name: value for name, value in there if name != HEAP and name not in stated}}
 
 
-def _memory(groups: Sequence[MachineGroup], layout: Layout) -> dict[str, str]:
+def _memory(groups: Sequence[ExecutorGroup], layout: Layout) -> dict[str, str]:
     """Memory of an executor: its share of its machine's; absent if unknown."""
     rooms: list[int] = []
     for group, share in zip(groups, layout.shares, strict=True):

@@ -165,13 +165,93 @@ class ConnectedCluster:
         "http address of a standalone master's page; default: port 8080 of its host is tried",
         default=None,
     )
-    price_per_hour: OptionalNumber = setting(price, "dollars for one executor and hour", default=None)
+    node_cores: OptionalCount = setting(
+        count,
+        "cores of the largest container that a node, or the queue, grants; default: not checked",
+        default=None,
+    )
+    node_memory_megabytes: OptionalCount = setting(
+        count,
+        "its memory, likewise (YARN: yarn.scheduler.maximum-allocation-mb); the heap of an executor and what "
+        "Spark adds to it must fit",
+        default=None,
+    )
+    price_per_hour: OptionalNumber = setting(
+        price, "dollars for one executor and hour; or give one of the other prices", default=None
+    )
+    price_per_machine_hour: OptionalNumber = setting(
+        price, "dollars for one machine and hour, of which each executor bears its part", default=None
+    )
+    price_per_core_hour: OptionalNumber = setting(
+        price,
+        "dollars for one core and hour, as serverless services, Dataproc and Kubernetes' accounting bill; "
+        "with price_per_gigabyte_hour",
+        default=None,
+    )
+    price_per_gigabyte_hour: OptionalNumber = setting(
+        price, "dollars for one GB of memory and hour, of an executor's heap and what is added", default=None
+    )
     python: str | None = setting(
         line, "of PySpark's workers; default: what each machine finds by itself", default=None
     )
     driver_host: str | None = setting(
         line, "address at which its machines reach the Airflow worker; default: it is found", default=None
     )
+
+    def __post_init__(self) -> None:
+        """Refuse executors that no node can hold, and prices that say the same in two ways."""
+        read = checked(self)
+        cores, node_cores = read.get("executor_cores"), read.get("node_cores")
+        if cores and node_cores and cores > node_cores:
+            raise InvalidParameterError(
+                "executor_cores", cores, f"is more than a node grants (node_cores={node_cores})"
+            )
+        heap, node_memory = read.get("executor_memory_megabytes"), read.get("node_memory_megabytes")
+        if heap and node_memory and with_overhead(heap) > node_memory:
+            raise InvalidParameterError(
+                "executor_memory_megabytes",
+                heap,
+                f"is {with_overhead(heap)} MB with what Spark adds, more than a node grants "
+                f"(node_memory_megabytes={node_memory})",
+            )
+        given = [name for name in _PRICES if read.get(name) is not None]
+        ways = {_PRICES[name] for name in given}
+        if len(ways) > 1:
+            raise InvalidParameterError(
+                given[0], getattr(self, given[0]), f"is a price beside {given[1]}", remedy="Give one of them."
+            )
+        needs = {"machine": "executors_per_machine", "core": "executor_cores"}
+        missing = next((needs[way] for way in ways & needs.keys() if getattr(self, needs[way]) is None), "")
+        if "core" in ways and len(given) == 1:
+            missing = next(name for name in _PRICES if _PRICES[name] == "core" and name not in given)
+        if missing:
+            raise InvalidParameterError(
+                given[0], getattr(self, given[0]), f"says what an executor costs only with {missing}"
+            )
+
+    @property
+    def executor_price_per_hour(self) -> float | None:
+        """Dollars for one executor and hour, by whichever price is stated; None where none is."""
+        if self.price_per_machine_hour is not None:
+            return float(self.price_per_machine_hour) / float(self.executors_per_machine or 1)
+        if self.price_per_core_hour is None or self.price_per_gigabyte_hour is None:
+            return None if self.price_per_hour is None else float(self.price_per_hour)
+        memory = with_overhead(int(self.executor_memory_megabytes or 0)) / 1024
+        cores = float(self.executor_cores or 0)
+        return float(self.price_per_core_hour) * cores + float(self.price_per_gigabyte_hour) * memory
+
+
+_PRICES = {
+    "price_per_hour": "executor",
+    "price_per_machine_hour": "machine",
+    "price_per_core_hour": "core",
+    "price_per_gigabyte_hour": "core",
+}
+
+
+def with_overhead(heap_megabytes: int) -> int:
+    """The memory of an executor's container by Spark's defaults: a tenth more, at least 384 MB."""
+    return heap_megabytes + max(heap_megabytes // 10, 384)
 
 
 # What is known before any sample run: stored models, and past runs by their event logs.

@@ -597,7 +597,13 @@ def planned(cluster: ClusterSpec) -> PlannedCluster:
         instance_type=type_name(cluster),
         executors=certain_executors(cluster),
         # AWS tells the prices of EC2's machines; those of EMR include its own share.
-        has_price=isinstance(cluster, EC2ClusterSpec) or getattr(cluster, "price_per_hour", None) is not None,
+        has_price=isinstance(cluster, EC2ClusterSpec)
+        or (
+            cluster.executor_price_per_hour
+            if isinstance(cluster, ConnectedCluster)
+            else getattr(cluster, "price_per_hour", None)
+        )
+        is not None,
         is_emr=isinstance(cluster, EmrJobFlow),
         limits_production=isinstance(cluster, LocalClusterSpec),
     )

@@ -77,8 +77,8 @@ OURS = """
     Observation.application_id Design.criterion Design.cost_unit Design.weighting TrainingCluster.kind
     TrainingCluster.market
     RunConditions.spark Decision.model_id InputFingerprint.format Billing.market ProfileRecord.id
-    ProfileRecord.at ProfileRecord.purpose ProfileRecord.artifact_sha256 RunProfile.application_id RunProfile.allocation
-    RunProfile.spark RunProfile.category RunProfile.bottleneck RunProfile.ideal_seconds
+    ProfileRecord.at ProfileRecord.purpose ProfileRecord.artifact_sha256 RunProfile.application_id
+    RunProfile.allocation RunProfile.spark RunProfile.category RunProfile.bottleneck RunProfile.ideal_seconds
     ResourceLimit.resource StageProfile.blocked_seconds StageProfile.seconds_without
     StageProfile.ideal_seconds StageProfile.bottleneck Straggler.cause StragglerCause.cause Capacity.source
     ExecutorLoss.cause

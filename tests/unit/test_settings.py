@@ -23,6 +23,7 @@ from airflow_provider_ernest.settings import (
     SizingGoal,
     SparkJob,
 )
+from airflow_provider_ernest.settings.values import settings_of
 from airflow_provider_ernest.task_group import ErnestTaskGroup
 from tests.unit.operators.stated import group_arguments
 
@@ -96,6 +97,27 @@ EMR = EmrJobFlow(
         (EventLogs, {"place": "/logs", "job_pattern": "("}, "is not a regular expression"),
         (EventLogs, {"place": "/logs", "most_runs": 0}, "most_runs=0"),
         (ConnectedCluster, {**CONNECTED, "executors": "4 or 5"}, "executors='4 or 5' is not"),
+        (ConnectedCluster, {**CONNECTED, "node_cores": 1}, "executor_cores=2 is more than a node grants"),
+        (
+            ConnectedCluster,
+            {**CONNECTED, "executor_memory_megabytes": 4000, "node_memory_megabytes": 4096},
+            "executor_memory_megabytes=4000 is 4400 MB with what Spark adds, more than a node grants",
+        ),
+        (
+            ConnectedCluster,
+            {**CONNECTED, "price_per_machine_hour": 1, "price_per_core_hour": 1},
+            "price_per_machine_hour=1 is a price beside price_per_core_hour",
+        ),
+        (
+            ConnectedCluster,
+            {**CONNECTED, "price_per_machine_hour": 1},
+            "price_per_machine_hour=1 says .* only with executors_per_machine",
+        ),
+        (
+            ConnectedCluster,
+            {**CONNECTED, "price_per_core_hour": 1},
+            "price_per_core_hour=1 says .* only with price_per_gigabyte_hour",
+        ),
         (ConnectedCluster, {**CONNECTED, "web_url": "lake:8080"}, "web_url='lake:8080' is not an http"),
     ],
 )
@@ -243,3 +265,27 @@ def test_what_only_a_task_can_see_fails_the_first_one(changes: dict[str, Any], r
 
 def test_event_logs_may_be_named_by_their_place_alone():
     assert EventLogs("s3a://bucket/logs") == EventLogs(place="s3a://bucket/logs")
+
+
+@pytest.mark.parametrize(
+    ("prices", "dollars"),
+    [
+        ({}, None),
+        ({"price_per_hour": 0.25}, 0.25),
+        ({"price_per_machine_hour": 0.6, "executors_per_machine": 3}, 0.2),
+        ({"price_per_core_hour": 0.04, "price_per_gigabyte_hour": 0.005}, 2 * 0.04 + 4.4 * 0.005),
+    ],
+)
+def test_an_executor_costs_what_a_price_of_any_kind_says(prices: dict[str, Any], dollars: float | None):
+    cluster = ConnectedCluster(**CONNECTED, executor_memory_megabytes=4096, **prices)
+    assert cluster.executor_price_per_hour == (None if dollars is None else pytest.approx(dollars, rel=1e-3))
+
+
+def test_a_cluster_and_bounds_are_stated_by_the_names_of_earlier_versions_too():
+    assert ConnectedCluster(spark_conn_id="lake", machines=4, cores_per_machine=2) == ConnectedCluster(
+        spark_conn_id="lake", executors=4, executor_cores=2
+    )
+    assert SizingGoal(deadline_seconds=60, max_machines=4) == SizingGoal(deadline_seconds=60, max_executors=4)
+    assert settings_of(DesignBounds, {"max_machines": 4}, "bounds") == DesignBounds(max_executors=4)
+    with pytest.raises(InvalidParameterError, match=r"max_machines=4 is the same as max_executors"):
+        SizingGoal(deadline_seconds=60, max_machines=4, max_executors=4)

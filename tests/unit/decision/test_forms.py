@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from dataclasses import replace
 
 import pytest
 
@@ -16,6 +17,7 @@ from airflow_provider_ernest.decision.forms import (
     glue_workers,
     instance_groups,
     kubernetes_conf,
+    managed_scaling,
     megabytes,
     memory_within,
     outputs,
@@ -157,16 +159,50 @@ def test_a_mix_of_one_family_gets_executors_of_the_smaller_type():
     assert 2 * container(conf) <= SHAPES["m5.xlarge"].room_megabytes < 3 * container(conf)
 
 
-@pytest.mark.parametrize("conf", [{}, {HEAP: "1g"}])
-def test_a_mix_whose_executors_would_lie_elsewhere_is_refused(conf):
-    problem = r"has cores for \d of the executors .* allow_mixed=False"
+def test_a_mix_in_which_a_stated_heap_has_no_room_is_refused():
+    problem = r"has cores for 2 of the executors .* holds fewer .* allow_mixed=False"
     with pytest.raises(InvalidParameterError, match=problem):
-        yarn_conf(mix(m5_large=2, c5_xlarge=3), SHAPES, conf=conf)
+        yarn_conf(mix(m5_large=2, c5_xlarge=3), SHAPES, conf={HEAP: "4g"})
+
+
+def shared(executors: int, *, per_machine: int | None = None, instance_type: str = "m5.4xlarge") -> Decision:
+    """Executors of a cluster that others use, too."""
+    chosen = Configuration(
+        executors=executors, instance_type=instance_type, executors_per_machine=per_machine
+    )
+    return replace(decision(instance_type), config=chosen)
+
+
+def test_executors_of_a_shared_cluster_are_as_they_were_wherever_it_places_them():
+    shape = {"m5.4xlarge": ExecutorShape(cores=2, memory_megabytes=4096)}
+    conf = yarn_conf(shared(6), shape, conf={})
+
+    sizes = ("spark.executor.instances", "spark.executor.cores", HEAP, OVERHEAD)
+    assert [conf[name] for name in sizes] == ["6", "2", "4096m", "409m"], "the overhead is Spark's own"
+    assert kubernetes_conf(shared(6), shape, conf={"spark.kubernetes.executor.limit.cores": "3"}) == {
+        **conf,
+        "spark.kubernetes.executor.request.cores": "2",
+        "spark.kubernetes.executor.limit.cores": "3",
+        "spark.shuffle.service.enabled": "false",
+    }
+
+
+def test_machines_follow_from_the_executors_that_each_holds():
+    (group,) = instance_groups(shared(7, per_machine=3))
+    assert group["InstanceCount"] == 3
+    assert managed_scaling(shared(7, per_machine=3))["ComputeLimits"] == {
+        "UnitType": "Instances",
+        "MinimumCapacityUnits": 3,
+        "MaximumCapacityUnits": 3,
+    }
+    assert databricks_cluster(shared(7))["num_workers"] == 7, "its executors take all of their machines"
+    with pytest.raises(MissingResourceError, match=r"how many executors a machine .* executors_per_machine"):
+        instance_groups(shared(7))
 
 
 def test_what_nothing_tells_is_missing_by_name():
     unsized = {"m9.large": ExecutorShape(cores=2)}
-    with pytest.raises(MissingResourceError, match=r"type 'm9\.large'"):
+    with pytest.raises(MissingResourceError, match=r"executor on 'm9\.large'"):
         yarn_conf(decision("m9.large"), SHAPES, conf={})
     with pytest.raises(MissingResourceError, match=r"memory of an executor.* Set spark\.executor"):
         kubernetes_conf(decision("m9.large"), unsized, conf={})
@@ -214,11 +250,11 @@ def test_executors_have_the_room_of_those_that_were_trained_on_emr(name):
     assert elsewhere["spark.dynamicAllocation.enabled"] == "false", "which EMR turns on"
 
 
-def test_a_stated_heap_keeps_its_machine_to_itself_or_is_refused():
+def test_a_stated_heap_is_kept_or_refused():
     conf = conf_of(step_arguments(decision("m5.xlarge"), SHAPES, conf={HEAP: "2g"}))
 
     assert conf[HEAP] == "2048m"
-    assert 2 * container(conf) > 0.75 * 16 * 1024
+    assert conf[OVERHEAD] == "384m"
     with pytest.raises(InvalidParameterError, match=r"spark\.executor\.memory='12g' takes"):
         step_arguments(decision("m5.xlarge"), SHAPES, conf={HEAP: "12g"})
 
@@ -322,7 +358,15 @@ def test_databricks_counts_the_driver_by_itself_and_knows_the_types_of_every_clo
 
 # All of them.
 
-ALL = {"yarn_conf", "kubernetes_conf", "spark_arguments", "emr_instance_groups", "emr_serverless", "glue"}
+ALL = {
+    "yarn_conf",
+    "kubernetes_conf",
+    "spark_arguments",
+    "emr_instance_groups",
+    "emr_managed_scaling",
+    "emr_serverless",
+    "glue",
+}
 ALL |= {"databricks_cluster"}
 
 
@@ -350,7 +394,7 @@ def test_a_decision_on_one_type_can_be_said_to_all():
         (
             decision("m9.large"),
             {},
-            ALL - {"emr_instance_groups", "databricks_cluster"},
+            ALL - {"emr_instance_groups", "emr_managed_scaling", "databricks_cluster"},
             "Nothing tells the cor",
         ),
     ],
