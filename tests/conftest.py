@@ -26,6 +26,7 @@ LONGEST_FIRST = (
     "tests/integration/test_ernest_dag.py",
     "tests/integration/test_yarn",
     "tests/integration/test_sample_run.py",
+    "tests/integration/test_kubernetes.py",
     "tests/browser/",
     "tests/integration/test_retraining.py",
     "tests/integration/test_local_cluster.py",
