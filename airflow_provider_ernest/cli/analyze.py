@@ -41,7 +41,6 @@ from airflow_provider_ernest.words import (
     count,
     counted,
     duration,
-    executors,
     percentage,
     shortened,
     signed_percentage,
@@ -290,7 +289,7 @@ def profile_lines(profile: RunProfile) -> list[str]:
 
 def _run_in_words(profile: RunProfile) -> Iterator[str]:
     at_once = counted(profile.slots, "task")
-    yield f"{duration(profile.seconds)} on {executors(profile.executors)}, {at_once} at once"
+    yield f"{duration(profile.seconds)} on {counted(profile.executors, 'executor')}, {at_once} at once"
     yield f"a start-up of {duration(profile.startup_seconds)} comes on top"
     yield f"in {duration(profile.driver_seconds)} no task ran"
     failed = f", {count(profile.failed_tasks)} failed or killed" if profile.failed_tasks else ""
@@ -344,7 +343,7 @@ def _what_ifs(profile: RunProfile) -> list[str]:
 
 def _sizes(profile: RunProfile) -> list[str]:
     return titled_table(
-        "on other numbers of machines, replayed, without start-up",
+        "on other numbers of executors, replayed, without start-up",
         ("executors", "seconds", ""),
         (
             (

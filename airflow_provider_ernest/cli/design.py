@@ -29,7 +29,7 @@ from airflow_provider_ernest.settings import (
     SparkJob,
 )
 from airflow_provider_ernest.settings.bounds import COST_OPTIONS, COST_UNITS, CRITERIA
-from airflow_provider_ernest.words import executors, plain
+from airflow_provider_ernest.words import count, plain
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.design.candidates import Candidates
@@ -85,7 +85,7 @@ def _run(args: Namespace) -> None:
     if largest < args.max_executors:
         warn(
             [
-                f"No sample run can have more than {executors(largest)}: at --max-scale "
+                f"No sample run can be of a size over {count(largest)}: at --max-scale "
                 f"{plain(args.max_scale)} the {args.partitions} partitions do not give every core one. "
                 "Raise --max-scale, or split the input into more partitions."
             ]

@@ -30,7 +30,7 @@ from airflow_provider_ernest.cli.store import add_keep_argument, open_store
 from airflow_provider_ernest.exceptions import ErnestError, InvalidDocumentError, InvalidParameterError
 from airflow_provider_ernest.settings import ModelSettings, SizingGoal, SparkJob
 from airflow_provider_ernest.settings.bounds import AVERAGING, METHODS
-from airflow_provider_ernest.words import as_percent, confidence, duration, input_share, tenths
+from airflow_provider_ernest.words import as_percent, confidence, duration, input_share, tenths, unit
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.documents.models import AveragingPrior, Model
@@ -430,7 +430,7 @@ def _run_predict(args: Namespace) -> None:
     }
     tell(
         args,
-        lambda: _table(rows, level=args.level, startup_seconds=model.startup_seconds),
+        lambda: _table(rows, model, level=args.level),
         json=lambda: as_json(document),
     )
 
@@ -461,8 +461,9 @@ def _predictions(model: Model, args: Namespace) -> list[dict[str, Any]]:
     ]
 
 
-def _table(predictions: list[dict[str, Any]], *, level: float, startup_seconds: float) -> list[str]:
-    lines = [f"machines    seconds   {f'{confidence(level)} interval':>20s}   where the time goes"]
+def _table(predictions: list[dict[str, Any]], model: Model, *, level: float) -> list[str]:
+    units = f"{unit(model.executors_per_machine)}s"
+    lines = [f"{units}    seconds   {f'{confidence(level)} interval':>20s}   where the time goes"]
     for row in predictions:
         interval = f"{tenths(row['low_seconds'])} to {tenths(row['high_seconds'])}"
         remark = f"  [{row['extrapolates']}]" if row["extrapolates"] else ""
@@ -474,10 +475,13 @@ def _table(predictions: list[dict[str, Any]], *, level: float, startup_seconds: 
             f"{name} {as_percent(each)}" for name, each in shares.items() if each > WORTH_TELLING
         )
         lines.append(
-            f"{row['executors']:8d} {tenths(row['seconds']):>10s}   {interval:>20s}   {told}{remark}"
+            f"{row['executors']:{len(units)}d} {tenths(row['seconds']):>10s}   {interval:>20s}   "
+            f"{told}{remark}"
         )
     scale = predictions[0]["scale"]
-    lines.append(f"{input_share(scale)} of the input; a start-up of {duration(startup_seconds)} comes on top")
+    lines.append(
+        f"{input_share(scale)} of the input; a start-up of {duration(model.startup_seconds)} comes on top"
+    )
     return lines
 
 

@@ -62,7 +62,7 @@ class Offer:
                 "executors",
                 list(self.executors),
                 problem if len(self.executors) else "is empty",
-                remedy=f"Allow at least {words.executors(self.least_executors)}.",
+                remedy=f"Allow at least {words.counted(self.least_executors, self.unit)}.",
             )
         positive_number("input_growth", self.input_growth)
 
@@ -70,6 +70,11 @@ class Offer:
     def type_name(self) -> str:
         """The offered type."""
         return self.model.instance_type
+
+    @property
+    def unit(self) -> str:
+        """What is counted, in words."""
+        return words.unit(self.model.executors_per_machine)
 
     @property
     def counts(self) -> list[int]:
@@ -396,7 +401,7 @@ class HistoryForecast(Forecast):
         startup = self.offer.run_startup_seconds
         low, high = bounds + startup
         return (
-            f"Model and replay disagree, most on {words.executors(count)}: the replay says "
+            f"Model and replay disagree, most on {words.counted(count, self.offer.unit)}: the replay says "
             f"{words.duration(said + startup)}, the model {words.duration_range((low, high))}. "
             "One of them is wrong: the intervals hold both, and a run there tells which."
         )

@@ -21,7 +21,7 @@ from airflow_provider_ernest.documents.base import (
     positive,
 )
 from airflow_provider_ernest.documents.runs import ExecutorBounds, ReplayedSize
-from airflow_provider_ernest.words import counted, duration, duration_range, executors, percentage
+from airflow_provider_ernest.words import count, counted, duration, duration_range, percentage
 
 CPU, NETWORK, DISK = "cpu", "network", "disk"
 """The resources of a machine."""
@@ -362,15 +362,15 @@ class ReplayOpinion(Document):
         if not apart:
             return ""
         _, by_model, (low, high), worst = max(apart, key=lambda each: each[0])
-        others = f", and on {counted(len(apart) - 1, 'other number')} of machines" if len(apart) > 1 else ""
+        others = f", and at {counted(len(apart) - 1, 'other size')}" if len(apart) > 1 else ""
         error = ""
         if self.error_percent is not None:
             error = (
                 f" For the job's other runs the replay was off by {percentage(self.error_percent)} (median)."
             )
         return (
-            f"The replay disagrees with the model: {duration(worst.replayed_seconds)} on "
-            f"{executors(worst.executors)}, where the model says {duration(by_model)} (95 % of "
+            f"The replay disagrees with the model: {duration(worst.replayed_seconds)} at a size of "
+            f"{count(worst.executors)}, where the model says {duration(by_model)} (95 % of "
             f"runs: {duration_range((low, high))}){others}.{error} One of the two is wrong: watch the first "
             "production run."
         )

@@ -226,7 +226,7 @@ class ChooseConfigOperator(OfJob, EmitsLineage, BaseOperator):
         from airflow_provider_ernest.views.tables import decision_table
 
         if decision.fallback_reason:
-            what = f"FALLBACK to {decision.config.executors} machines"
+            what = f"FALLBACK to {decision.config}"
             if decision.predicted_seconds is not None:
                 what = "MOST PROBABLE configuration instead of one that meets the goal"
             self.log.warning("%s: %s", what, decision.fallback_reason)

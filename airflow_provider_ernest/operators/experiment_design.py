@@ -25,7 +25,7 @@ from airflow_provider_ernest.settings.values import (
     settings_of,
     whole_number,
 )
-from airflow_provider_ernest.words import as_percent, counted, plain
+from airflow_provider_ernest.words import as_percent, count, counted, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -305,7 +305,7 @@ def remarks(design: Design, spending: Spending) -> Iterator[tuple[int, str]]:
     if largest < bounds.max_executors:
         yield (
             logging.WARNING,
-            f"No sample run can have more than {counted(largest, 'machine')}: at "
+            f"No sample run can be of a size over {count(largest)}: at "
             f"max_scale={bounds.max_scale} the input's {partitions} partitions do not give every core one. "
             "Raise max_scale or split the input into more partitions.",
         )

@@ -35,7 +35,7 @@ from airflow_provider_ernest.privacy import without_credentials
 from airflow_provider_ernest.settings.values import optional_document
 from airflow_provider_ernest.spark.runs import TimedRun, time_run
 from airflow_provider_ernest.store.store import ModelStore
-from airflow_provider_ernest.words import duration, executors, signed_percentage
+from airflow_provider_ernest.words import duration, signed_percentage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from airflow.sdk import Context
 
     from airflow_provider_ernest.documents.base import Record
-    from airflow_provider_ernest.documents.decisions import Decision
+    from airflow_provider_ernest.documents.decisions import Configuration, Decision
     from airflow_provider_ernest.documents.models import ModelMark
     from airflow_provider_ernest.eventlog.tables import EventLog
     from airflow_provider_ernest.spark.machines import Machine
@@ -245,7 +245,7 @@ class Recording:
             record = DecisionRecord.from_dict(decided)
             run = timed(record.decision)
             production = self._production(run, record)
-            self._log_run(production)
+            self._log_run(production, record.decision.config)
             self.context["ti"].xcom_push(key="production_run", value=production.to_dict())
             if not production.job:
                 raise UntimedRunError("its decision names no job: give the ChooseConfigOperator one")
@@ -313,8 +313,9 @@ class Recording:
             self.log.warning("The run teaches nothing, for it cannot be replayed: %s", error)
             return None, mean
 
-    def _log_run(self, production: ProductionRun) -> None:
-        self.log.info("The run took %s on %s.", duration(production.seconds), executors(production.executors))
+    def _log_run(self, production: ProductionRun, decided: Configuration) -> None:
+        on = replace(decided, executors=production.executors)
+        self.log.info("The run took %s on %s.", duration(production.seconds), on)
         if production.predicted_seconds is not None:
             predicted, error = production.predicted_seconds, production.error_percent
             self.log.info("Predicted: %s (error %s).", duration(predicted), signed_percentage(error))

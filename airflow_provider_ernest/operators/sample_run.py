@@ -26,7 +26,7 @@ from airflow_provider_ernest.operators.task_context import (
 from airflow_provider_ernest.settings import SampledInput, SparkJob
 from airflow_provider_ernest.settings.job import FILES
 from airflow_provider_ernest.settings.values import document, number, optional_number, optional_text
-from airflow_provider_ernest.words import counted, duration, input_share
+from airflow_provider_ernest.words import counted, duration, input_share, unit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -137,12 +137,13 @@ class SampleRunOperator(OfJob, EmitsLineage, BaseOperator):
             require_sample_named(job.application_args, sampled.sampling, reads_all=experiment.scale >= 1)
             handle = sample_cluster(self.cluster, sampled, executors=experiment.executors)
             require_application(job.application)
+            units = unit(handle.executors_per_machine)
             slots = experiment.executors * handle.cores_per_machine
             with staged_sample(experiment, sampled, folder=staging(context), minimum_files=slots) as sample:
                 self.log.info(
                     "Run %d: %s, %s of the input in %s",
                     experiment.index,
-                    counted(experiment.executors, "machine"),
+                    counted(experiment.executors, units),
                     input_share(sample.scale),
                     counted(sample.partitions, "partition"),
                 )
@@ -151,12 +152,13 @@ class SampleRunOperator(OfJob, EmitsLineage, BaseOperator):
                     experiment, sample, handle, request, origin_of(context)
                 )
         self.log.info(
-            "Run %d took %s on %s (start-up %s, waited %s for machines)",
+            "Run %d took %s on %s (start-up %s, waited %s for %ss)",
             observation.index,
             duration(observation.seconds),
             ", ".join(observation.hosts),
             duration(observation.startup_seconds),
             duration(observation.waited_seconds),
+            units,
         )
         self._keep(observation, event_log, job, handle)
         self.add_lineage(observation, inputs=[sampled.path])

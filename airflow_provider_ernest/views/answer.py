@@ -13,7 +13,7 @@ from functools import cached_property
 
 from airflow_provider_ernest.decision.deciding import Choice
 from airflow_provider_ernest.decision.goals import cheapest_that_meets, chosen, fastest, next_faster
-from airflow_provider_ernest.documents.decisions import Alternative, Decision
+from airflow_provider_ernest.documents.decisions import Alternative, Configuration, Decision, Reachable
 from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.documents.profiles import BottleneckReport
 from airflow_provider_ernest.documents.profiles import ReplayOpinion as StoredOpinion
@@ -36,6 +36,7 @@ from airflow_provider_ernest.words import (
     executors,
     percentage,
     probability,
+    unit,
 )
 
 log = logging.getLogger(__name__)
@@ -129,8 +130,8 @@ def opinion_by_replay(
     deadline = latest_seconds(choice)
     breaks = deadline is not None and seconds > deadline >= each.seconds
     agrees = low <= seconds <= high
-    words = f"Replay of a run gives {duration(seconds)} on {executors(each.executors)}"
-    test = "A sample run on about as many machines would tell which is right."
+    words = f"Replay of a run gives {duration(seconds)} on {each.config}"
+    test = "A sample run of about that size would tell which is right."
     if breaks:
         words += (
             f", over the {duration(deadline or 0)} that the deadline allows; the model says "
@@ -188,7 +189,7 @@ class Tile:
     """A figure of the decision.
 
     Attributes:
-        name: machines, time, cost, chance or kept.
+        name: executors, time, cost, chance or kept.
         tone: good, warning, bad, or empty where it is neither.
     """
 
@@ -295,6 +296,11 @@ class Asked:
         return min(self.of_own_type, key=lambda each: each.seconds, default=None)
 
     @property
+    def unit(self) -> str:
+        """What is counted, in the singular: machines, or executors of a shared cluster."""
+        return unit(self.model.executors_per_machine)
+
+    @property
     def of_own_type(self) -> list[Alternative]:
         """The configurations of the model's type."""
         own = self.model.instance_type
@@ -326,13 +332,17 @@ def answer_of(asked: Asked, replays: Sequence[Replay]) -> Answer:
     )
 
 
+def _of_type(size: Configuration | Alternative | Reachable) -> str:
+    return executors(size.executors, size.instance_type, executors_per_machine=size.executors_per_machine)
+
+
 def _headline(asked: Asked) -> str:
     shown = asked.shown
     if shown is None:
         return str(asked.error) if asked.error else "Nothing can be predicted."
     paid = f" for {dollars(shown.cost)}" if asked.is_priced else ""
     parts = shown.composition or (shown,)
-    of_types = " + ".join(executors(part.executors, part.instance_type) for part in parts)
+    of_types = " + ".join(map(_of_type, parts))
     said = f"{of_types}: {duration(shown.seconds)}{paid}"
     chance = f"{probability(shown.probability or 0.0)} chance"
     if asked.error:
@@ -348,8 +358,8 @@ def _tiles(shown: Alternative, asked: Asked) -> Iterator[Tile]:
     mixed = " + ".join(f"{part.executors} {part.instance_type}" for part in shown.composition)
     yield Tile(
         name="executors",
-        label="Nearest" if asked.error else "Machines" if asked.decision else "Fastest",
-        value=mixed or executors(shown.executors),
+        label="Nearest" if asked.error else f"{asked.unit}s".capitalize() if asked.decision else "Fastest",
+        value=mixed or str(shown.config),
         notes=_notes(
             f"of {shown.instance_type}",
             f"last run: {count(last.executors)}" if last and last.executors else "",
@@ -442,15 +452,13 @@ def _out_of_reach(asked: Asked, error: ErnestError) -> str:
     goal, deadline, budget = asked.choice.goal, nearest.earliest_deadline, nearest.least_budget
     instead = []
     if goal.deadline_seconds is not None and deadline is not None:
-        size = executors(deadline.executors, deadline.instance_type)
-        instead.append(f"a deadline of {duration(deadline.limit)} ({size})")
+        instead.append(f"a deadline of {duration(deadline.limit)} ({_of_type(deadline)})")
     if goal.budget_dollars is not None and budget is not None:
-        size = executors(budget.executors, budget.instance_type)
-        instead.append(f"a budget of {dollars(budget.limit)} ({size})")
+        instead.append(f"a budget of {dollars(budget.limit)} ({_of_type(budget)})")
     met = f" Possible: {' or '.join(instead)}." if instead else ""
     return (
         f"Out of reach: nothing meets {asked.limits} in {confidence(goal.confidence)} of runs.{met} "
-        "Or ask for less certainty, allow more machines, or train on another type."
+        f"Or ask for less certainty, allow more {asked.unit}s, or train on another type."
     )
 
 
@@ -466,7 +474,7 @@ def _checks(asked: Asked, opinion: ReplayOpinion | None) -> Iterator[Check]:
     yield Check(
         name="size",
         title="Size within what was tried",
-        words=beyond or f"{_tried(asked.model)} were tried.",
+        words=beyond or f"{_tried(asked)} were tried.",
         passed=None if asked.shown is None else not beyond,
     )
     yield Check(
@@ -490,12 +498,12 @@ def _checks(asked: Asked, opinion: ReplayOpinion | None) -> Iterator[Check]:
     )
 
 
-def _tried(model: Model) -> str:
-    counts = [run.executors for run in model.observations]
+def _tried(asked: Asked) -> str:
+    counts = [run.executors for run in asked.model.observations]
     if not counts:
-        return "No machines"
+        return f"No {asked.unit}s"
     low, high = min(counts), max(counts)
-    return executors(low) if low == high else f"{count(low)} to {executors(high)}"
+    return f"{count(low)} to " * (low < high) + counted(high, asked.unit)
 
 
 def _compared(asked: Asked, shown: Alternative) -> list[tuple[str, Alternative | None]]:

@@ -64,6 +64,7 @@ from airflow_provider_ernest.views.outcomes import (
 )
 from airflow_provider_ernest.views.prediction_request import PredictionRequest, request_of
 from airflow_provider_ernest.views.view import view_of
+from airflow_provider_ernest.words import unit
 
 log = logging.getLogger(__name__)
 
@@ -230,12 +231,14 @@ class ModelFacts:
     """A model.
 
     Attributes:
+        unit: what its sizes count: machine, or executor on a shared cluster.
         noise: relative standard deviation of a single run.
         calibration: by what production runs made intervals wider or narrower, in words; empty where nothing.
     """
 
     job: str
     instance_type: str
+    unit: str
     model_id: str
     created_at: str
     method: str
@@ -355,6 +358,7 @@ def _facts(model: Model) -> ModelFacts:
         model,
         model_id=model.id,
         created_at=model.at,
+        unit=unit(model.executors_per_machine),
         calibration=calibration_of(model).sentence,
         learned_from=len(model.learned_from),
         median_error_percent=validation.median_error_percent,

@@ -22,13 +22,14 @@ from airflow_provider_ernest.settings.goal import MAX_ERROR_PERCENT
 from airflow_provider_ernest.store.catalogue import DECISION, MODEL, PRODUCTION_RUN, CatalogueEntry
 from airflow_provider_ernest.views.loaded import ApplicationLink, no_link
 from airflow_provider_ernest.views.view import view_of
-from airflow_provider_ernest.words import count
+from airflow_provider_ernest.words import count, unit
 
 
 class ShownDecision(Decision):
     """What was chosen, or would be, without the alternatives.
 
     Attributes:
+        unit: what is counted: machine, or executor on a shared cluster.
         confidence: the probability that was asked for.
         fallback: "stated", "most_probable" or null where it is none.
         model_id: the model that decided; null where a fallback was taken without one.
@@ -37,6 +38,7 @@ class ShownDecision(Decision):
 
     executors: int
     instance_type: str
+    unit: str
     fallback: str | None
     decision_id: str | None
     decided_at: str | None
@@ -60,6 +62,7 @@ def shown_decision(decision: Decision, record: DecisionRecord | None = None) -> 
         **told,
         executors=decision.config.executors,
         instance_type=decision.config.instance_type,
+        unit=unit(decision.config.executors_per_machine),
         fallback=fallback,
         decision_id=record.id if record else None,
         decided_at=record.at if record else None,

@@ -31,7 +31,7 @@ from airflow_provider_ernest.views.loaded import OtherType, Readable, other_type
 from airflow_provider_ernest.views.outcomes import ShownDecision, Standing, shown_decision, standing_of
 from airflow_provider_ernest.views.prediction_request import PredictionRequest, in_bounds
 from airflow_provider_ernest.views.view import view_of
-from airflow_provider_ernest.words import count
+from airflow_provider_ernest.words import count, unit
 
 MOST_CONFIGURATIONS = 100
 """Averaging weighs about a hundred hypotheses by a matrix of all distinct configurations each. A fit with its
@@ -67,7 +67,7 @@ def _beyond_all_bounds(model: Model) -> FitError:
     return no_prediction(
         model,
         "its times or costs are too large or too small to be shown",
-        remedy="Ask for a scale and machines nearer to its runs, or train it again.",
+        remedy="Ask for a scale and a size nearer to its runs, or train it again.",
     )
 
 
@@ -76,7 +76,7 @@ ANY_PRICE = 1.0
 
 RUNNERS_UP = 3
 
-NO_PRICE = "What a machine costs is not known. Give the dollars for one machine and hour."
+NO_PRICE = "The price is not known. Give the dollars for one {unit} and hour."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -175,11 +175,11 @@ def _comparable(other: OtherType, model: Model, request: PredictionRequest) -> O
         raise MissingResourceError("Its newest model cannot be read.")
     if other.price_per_hour is None:
         raise MissingResourceError(
-            "What its machines cost is not known.", remedy="Choose by its model once, with a price."
+            "Its price is not known.", remedy="Choose by its model once, with a price."
         )
     if in_bounds(other.price_per_hour) is None:
         raise MissingResourceError(
-            "The known price of its machines is too high or too low to be true.",
+            "The known price is too high or too low to be true.",
             remedy="Choose by its model with another.",
         )
     if model.artifact_sha256 and other.model.artifact_sha256 not in (None, model.artifact_sha256):
@@ -358,7 +358,7 @@ def _predicted(
     goal, is_priced = choice.goal, price_per_hour is not None
     decision = choice.decision if has_goal and is_priced else None
     error = choice.error if has_goal and is_priced else None
-    why = str(error) if error else NO_PRICE
+    why = str(error) if error else NO_PRICE.format(unit=unit(model.executors_per_machine))
     asked = Asked(
         model=model,
         choice=choice,

@@ -13,7 +13,6 @@ from airflow_provider_ernest.settings.billing import BESIDE_THE_PRICE
 from airflow_provider_ernest.settings.goal import CHEAPEST, CONFIDENCE, OBJECTIVES, check_confidence
 from airflow_provider_ernest.settings.values import checked, count, one_of, positive, setting, settings
 from airflow_provider_ernest.words import count as whole
-from airflow_provider_ernest.words import executors
 
 MOST_EXECUTORS = 1_000_000
 WIDEST_SPAN = 1_000
@@ -70,10 +69,8 @@ class PredictionRequest:
     billing: Billing = setting(
         _billing, "what is billed besides, for machines of any type", default_factory=Billing
     )
-    min_executors: int = setting(count, "the fewest machines", default=1)
-    max_executors: int = setting(
-        count, f"the most, at most {whole(WIDEST_SPAN)} numbers of machines in all", default=16
-    )
+    min_executors: int = setting(count, "the fewest executors", default=1)
+    max_executors: int = setting(count, f"the most, at most {whole(WIDEST_SPAN)} sizes in all", default=16)
 
     def __post_init__(self) -> None:
         """Check all fields."""
@@ -123,8 +120,8 @@ class PredictionRequest:
             raise InvalidParameterError(
                 "max_executors",
                 most,
-                f"is {whole(span + 1)} numbers of machines with min_executors={least}",
-                remedy=f"Ask for at most {whole(WIDEST_SPAN)}, up to {executors(least + WIDEST_SPAN - 1)}.",
+                f"is {whole(span + 1)} sizes with min_executors={least}",
+                remedy=f"Ask for at most {whole(WIDEST_SPAN)}, up to {whole(least + WIDEST_SPAN - 1)}.",
             )
         if span < MOST_COMPUTED:
             return list(range(least, most + 1))

@@ -62,7 +62,7 @@ _LOST = {
     ),
     DECOMMISSIONED: (
         "decommissioned",
-        "Their machines were taken away in order; spark.storage.decommission.enabled saves what lay there.",
+        "They were taken away in order; spark.storage.decommission.enabled saves what lay there.",
     ),
     LOST: ("lost", ""),
 }

@@ -16,7 +16,6 @@ from airflow_provider_ernest.words import (
     dollars,
     duration,
     duration_range,
-    executors,
     input_share,
     number,
     percentage,
@@ -103,15 +102,16 @@ def _table_of(
     shown = _shown(alternatives, marked)
     width = max(len("type"), *(len(each.instance_type) for each in shown)) if len(names) > 1 else 0
     certain = any(each.probability is not None for each in shown)
+    units = f"{unit(shown[0].executors_per_machine)}s"
     lines = [
         (f"{'type':{width}}  " if width else "")
-        + "machines    seconds   80 % of runs take, s    dollars"
+        + f"{units}    seconds   80 % of runs take, s    dollars"
         + ("       chance" if certain else "")
     ]
     for each in shown:
         line = f"{each.instance_type:{width}}  " if width else ""
-        line += f"{each.executors:8d}  {tenths(each.seconds):>9s}  {_range(each.likely_seconds):>21s}  "
-        line += f"{dollars(each.cost):>9s}  " + (
+        line += f"{each.executors:{len(units)}d}  {tenths(each.seconds):>9s}  "
+        line += f"{_range(each.likely_seconds):>21s}  {dollars(each.cost):>9s}  " + (
             f"{probability(each.probability, asked):>11s}  " if certain else ""
         )
         lines.append(line + _joined(_marks(each, marked, mark, asked), SCREEN_WIDTH - len(line)))
@@ -139,7 +139,7 @@ def _shown(alternatives: Sequence[Alternative], marked: Alternative | None) -> l
 
 
 def _certainty(decision: Decision) -> list[str]:
-    """What is billed besides the machines, and how surely the goal is kept."""
+    """What is billed besides, and how surely the goal is kept."""
     lines = []
     parts = decision.cost_parts
     if parts is not None and parts.total > parts.executors:
@@ -165,7 +165,7 @@ def _executors(decision: Decision) -> str:
     """What was chosen, in words; the type is named if there were several to choose from."""
     if decision.composition:
         return " + ".join(f"{part.executors} {part.instance_type}" for part in decision.composition)
-    chosen = str(decision.bounds or executors(decision.config.executors))
+    chosen = str(decision.bounds or decision.config)
     if len({each.instance_type for each in decision.alternatives}) > 1:
         return f"{chosen} of {decision.config.instance_type}"
     return chosen
@@ -215,7 +215,7 @@ def design_table(design: Design) -> list[str]:
     lines = [
         *([design.reason] if design.reason else []),
         *((f"{chosen}, in rounds",) if design.criterion == IN_ROUNDS else optimal),
-        "run  machines    scale  partitions  weight    cost",
+        "run      size    scale  partitions  weight    cost",
     ]
     lines += [
         f"{run.index:3d}  {run.executors:8d}  {input_share(run.scale):>7s}  {run.partitions:10d}  "
@@ -232,11 +232,13 @@ def past_runs_table(
     lines = [
         f"{counted(len(observations), 'past run')} of the job count{'s' if len(observations) == 1 else ''}"
     ]
+    units = f"{unit(runs[0].executors_per_machine)}s" if runs else ""
     if observations:
-        lines.append("began             machines    scale  seconds  start-up  application")
+        lines.append(f"began             {units}    scale  seconds  start-up  application")
     lines += [
-        f"{run.started_at[:16].replace('T', ' '):16s}  {run.executors:8d}  {input_share(each.scale):>7s}  "
-        f"{tenths(each.seconds):>7s}  {tenths(each.startup_seconds):>8s}  {run.application_id}"
+        f"{run.started_at[:16].replace('T', ' '):16s}  {run.executors:{len(units)}d}  "
+        f"{input_share(each.scale):>7s}  {tenths(each.seconds):>7s}  {tenths(each.startup_seconds):>8s}  "
+        f"{run.application_id}"
         for run, each in zip(runs, observations, strict=True)
     ]
     lines += [f"{counted(many, 'other')} left out: {reason}" for reason, many in left_out.items()]
@@ -246,11 +248,12 @@ def past_runs_table(
 def model_table(model: Model) -> list[str]:
     """The terms with what they mean, and each observation against its prediction from the others."""
     validation = model.validation
-    lines = _terms(model)
-    lines.append("run  machines    scale  seconds  predicted from the others    error")
+    lines, units = _terms(model), f"{unit(model.executors_per_machine)}s"
+    lines.append(f"run  {units}    scale  seconds  predicted from the others    error")
     lines += [
-        f"{fold.index:3d}  {fold.executors:8d}  {input_share(fold.scale):>7s}  {tenths(fold.seconds):>7s}  "
-        f"{tenths(fold.predicted_seconds):>25s}  {signed_percentage(fold.error_percent):>7s}"
+        f"{fold.index:3d}  {fold.executors:{len(units)}d}  {input_share(fold.scale):>7s}  "
+        f"{tenths(fold.seconds):>7s}  {tenths(fold.predicted_seconds):>25s}  "
+        f"{signed_percentage(fold.error_percent):>7s}"
         for fold in validation.folds
     ]
     lines.append(

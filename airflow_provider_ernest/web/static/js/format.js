@@ -77,9 +77,36 @@ export function countedRange(low, high, one, many = `${one}s`) {
   return low === high ? counted(low, one, many) : `${count(low)} to ${counted(high, one, many)}`;
 }
 
-/** 1 machine, 4 machines. */
+let noun = "machine";
+
+/** What the sizes of this page's model count: "machine", or "executor" of a shared cluster. */
+export function countIn(unit) {
+  noun = unit;
+}
+
+/** A machine, an executor. */
+export function oneUnit() {
+  return `${/^[aeiou]/.test(noun) ? "an" : "a"} ${noun}`;
+}
+
+/** Machines, executors. */
+export function units() {
+  return `${noun}s`;
+}
+
+/** 1 machine, 4 machines; or executors, see `countIn`. */
 export function executors(value) {
-  return isKnown(value) ? counted(value, "machine") : UNKNOWN;
+  return isKnown(value) ? counted(value, noun) : UNKNOWN;
+}
+
+/** From one number to another: 2 to 8 machines. */
+export function executorsRange(low, high) {
+  return countedRange(low, high, noun);
+}
+
+/** With a capital letter at its beginning. */
+export function capitalized(text) {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 function inTwoUnits(value, by, larger, smaller) {

@@ -1,7 +1,7 @@
 /** What a run costs against how long it takes, for all types of machine. */
 import { count, counted, dollars, duration, isolated, executors, number, probability } from "../format.js";
 import { axis, extent, tick, timeUnit } from "./axes.js";
-import { numeric } from "./columns.js";
+import { numeric, sizes } from "./columns.js";
 import { chart } from "./echart.js";
 import { legend, SYMBOLS } from "./legend.js";
 import { goalLine, grid, HEADROOM, hollow, label, point, ring } from "./plot.js";
@@ -71,7 +71,7 @@ const CAPTION =
 
 const COLUMNS = [
   { key: "instance_type", title: "Instance type" },
-  numeric("executors", "Machines", count),
+  sizes(),
   numeric("seconds", "Predicted", number, { unit: "s" }),
   numeric("cost", "Cost", dollars),
   numeric("probability", "Keeps the goal", probability),

@@ -1,7 +1,7 @@
 /** Which sample runs were chosen, out of which, and which of them were made. */
-import { count, counted, countedRange, dollars, duration, inputShare, executors, number } from "../format.js";
+import { count, counted, dollars, duration, executors, executorsRange, inputShare, number, units } from "../format.js";
 import { axis } from "./axes.js";
-import { numeric } from "./columns.js";
+import { numeric, sizes } from "./columns.js";
 import { chart } from "./echart.js";
 import { legend } from "./legend.js";
 import { grid, label } from "./plot.js";
@@ -36,7 +36,7 @@ function describe({ experiments, candidates, candidate_ranges: ranges }, missing
   const parts = [`Chosen of ${counted(candidates, "candidate")}: ${chosenRuns}, ${listed}.`];
   if (ranges.length) {
     const counts = ranges.map((range) => range.executors);
-    parts.push(`Candidates had ${countedRange(Math.min(...counts), Math.max(...counts), "machine")}.`);
+    parts.push(`Candidates had ${executorsRange(Math.min(...counts), Math.max(...counts))}.`);
   }
   const notRun = missing.map((each) => `run ${each.index}`).join(", ");
   parts.push(missing.length ? `Not run: ${notRun}.` : "All of them were run.");
@@ -46,7 +46,7 @@ function describe({ experiments, candidates, candidate_ranges: ranges }, missing
 function columnsOf(design) {
   return [
     numeric("index", "Run", count),
-    numeric("executors", "Machines", count),
+    sizes(),
     numeric("scale", "Scale", inputShare),
     numeric("partitions", "Partitions", count),
     numeric("weight", "Weight", number),
@@ -66,7 +66,7 @@ function option({ experiments, candidate_ranges: ranges, cost_unit: unit }, colo
   return {
     grid: grid({ right: 30 }),
     tooltip: tooltip(colors, ({ data }) => data?.lines),
-    xAxis: axis({ name: "machines", values: counts, isLogarithmic: true, isMachines: true, along: "x", colors }),
+    xAxis: axis({ name: units(), values: counts, isLogarithmic: true, isMachines: true, along: "x", colors }),
     yAxis: axis({
       name: "share of the input", values: scales, isLogarithmic: true, format: inputShare, along: "y", colors,
     }),

@@ -3,7 +3,7 @@ import {
   count, counted, duration, inputShare, executors, number, percentage, signedPercentage,
 } from "../format.js";
 import { axis, extent, tick, timeUnit } from "./axes.js";
-import { numeric } from "./columns.js";
+import { numeric, sizes } from "./columns.js";
 import { chart } from "./echart.js";
 import { legend } from "./legend.js";
 import { area, grid, hollow, label } from "./plot.js";
@@ -37,7 +37,7 @@ export function foldsFigure({ observations }) {
 
 const COLUMNS = [
   numeric("index", "Run", count),
-  numeric("executors", "Machines", count),
+  sizes(),
   numeric("scale", "Scale", inputShare),
   numeric("seconds", "Measured", number, { unit: "s" }),
   numeric("predicted_seconds", "Predicted from the others", number, { unit: "s" }),

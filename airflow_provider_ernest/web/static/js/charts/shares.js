@@ -1,7 +1,7 @@
 /** What the time is spent on, against the number of machines: why it does not get faster. */
-import { asPercent, count, duration, executors, number } from "../format.js";
+import { asPercent, duration, executors, number, units } from "../format.js";
 import { frame } from "./axes.js";
-import { numeric } from "./columns.js";
+import { numeric, sizes } from "./columns.js";
 import { chart } from "./echart.js";
 import { legend } from "./legend.js";
 import { PATTERNS } from "./patterns.js";
@@ -66,7 +66,7 @@ function shownParts(curve, names) {
 }
 
 function inWords(name, meanings) {
-  if (name === START_UP) return "start-up until all machines work";
+  if (name === START_UP) return `start-up until all ${units()} work`;
   if (name === OTHERS) return "all other terms together";
   return meanings.get(name) ?? name;
 }
@@ -78,7 +78,7 @@ function columnsOf(names) {
       value: (row) => share(row, name),
     }),
   ];
-  return [numeric("executors", "Machines", count), ...names.flatMap(of)];
+  return [sizes(), ...names.flatMap(of)];
 }
 
 function describe({ curve, shown }) {
@@ -86,7 +86,7 @@ function describe({ curve, shown }) {
   const listed = (each) => [...shown].reverse().map((name) => told(each, name)).join(", ");
   const [first, last] = [curve[0], curve.at(-1)];
   const on = (each) => `On ${executors(each.executors)}: ${listed(each)}.`;
-  return `Shares of the time against machines. ${on(first)}${last === first ? "" : ` ${on(last)}`}`;
+  return `Shares of the time against ${units()}. ${on(first)}${last === first ? "" : ` ${on(last)}`}`;
 }
 
 /** What takes most of the time at the chosen and at the largest number of machines, in sentences. */
@@ -102,14 +102,14 @@ function dominance({ curve, chosen, names, meanings }) {
   sentences.push(`On ${executors(last.executors)}, ${says(last)}.`);
   const turn = turningPoint(curve, names);
   if (turn === curve[0] && curve.length > 1) {
-    sentences.push("On any of these numbers of machines more than half of the time is work that does not spread.");
+    sentences.push("At any of these sizes more than half of the time is work that does not spread.");
   } else if (turn) {
     sentences.push(
       `From ${executors(turn.executors)} on, more than half of the time is work that does not spread: further ` +
-        "machines cannot help it.",
+        `${units()} cannot help it.`,
     );
   } else if (curve.length > 1) {
-    sentences.push("Up to there more than half of the time is work that spreads: more machines still help.");
+    sentences.push(`Up to there more than half of the time is work that spreads: more ${units()} still help.`);
   }
   return sentences.join(" ");
 }
@@ -148,7 +148,7 @@ function entries(picture) {
 
 function option(picture, colors) {
   const { curve, shown, chosen } = picture;
-  const across = { ...frame("x", "machines", colors), axisTick: { show: false } };
+  const across = { ...frame("x", units(), colors), axisTick: { show: false } };
   return {
     grid: grid({ top: HEADROOM.top }),
     tooltip: {

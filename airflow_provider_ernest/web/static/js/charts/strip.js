@@ -3,7 +3,7 @@ import {
   count, counted, dateTime, duration, durationRange, inputShare, executors, number,
 } from "../format.js";
 import { axis, extent, frame, tick, timeUnit } from "./axes.js";
-import { numeric } from "./columns.js";
+import { numeric, sizes } from "./columns.js";
 import { chart } from "./echart.js";
 import { legend } from "./legend.js";
 import { grid, point } from "./plot.js";
@@ -24,7 +24,7 @@ const MOST_DATES = 6;
 
 const COLUMNS = [
   { key: "recorded_at", title: "Recorded", class: "nowrap", render: (row) => dateTime(row.recorded_at) },
-  numeric("executors", "Machines", count),
+  sizes(),
   numeric("scale", "Input", inputShare),
   numeric("predicted_seconds", "Predicted", number, { unit: "s" }),
   numeric("likely_low", "80 %, from", number, { unit: "s", value: (row) => row.likely_seconds?.[0] ?? null }),

@@ -1,5 +1,5 @@
 /** How long a run takes on each number of machines. */
-import { count, duration, durationRange, inputShare, executors } from "../format.js";
+import { count, duration, durationRange, executors, inputShare, units } from "../format.js";
 import { axis, extent, tick, timeUnit } from "./axes.js";
 import { chart } from "./echart.js";
 import { legend } from "./legend.js";
@@ -120,7 +120,7 @@ function option(picture, colors) {
   return {
     grid: grid({ right: roomForNames(picture) }),
     tooltip: tooltip(colors, ({ data }) => data?.tell?.()),
-    xAxis: axis({ name: "machines", values: counts, isLogarithmic, isMachines: true, along: "x", colors }),
+    xAxis: axis({ name: units(), values: counts, isLogarithmic, isMachines: true, along: "x", colors }),
     yAxis: axis({
       name: unit.name, values: timesOf(picture).map((time) => time / unit.seconds), isLogarithmic, fromZero: true,
       format: tick, along: "y", colors,

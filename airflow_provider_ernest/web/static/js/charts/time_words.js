@@ -1,6 +1,6 @@
 /** What the figure of time against machines says in words. */
-import { count, counted, countedRange, duration, inputShare, isolated, executors, number } from "../format.js";
-import { numeric } from "./columns.js";
+import { counted, duration, executors, executorsRange, inputShare, isolated, number, units } from "../format.js";
+import { numeric, sizes } from "./columns.js";
 
 /** A production run is beside the line where its scale is within this share of the one that is predicted. */
 const SAME_SCALE = 0.1;
@@ -17,7 +17,7 @@ export function isBeyond(each, observed) {
 
 /** The columns of the numbers behind it. */
 export const COLUMNS = [
-  numeric("executors", "Machines", count),
+  sizes(),
   numeric("seconds", "Predicted", number, { unit: "s" }),
   numeric("likely_low", "80 %, from", number, { unit: "s", value: (row) => row.likely_seconds[0] }),
   numeric("likely_high", "80 %, to", number, { unit: "s", value: (row) => row.likely_seconds[1] }),
@@ -44,7 +44,7 @@ export function describe({ prediction, chosen, others, deadline, observations, p
   const [first, last] = [curve[0], curve.at(-1)];
   const fastest = curve.reduce((best, each) => (each.seconds < best.seconds ? each : best));
   const parts = [
-    `Predicted time against machines for ${inputShare(scale)} of the input: ${duration(first.seconds)} on ` +
+    `Predicted time against ${units()} for ${inputShare(scale)} of the input: ${duration(first.seconds)} on ` +
       `${executors(first.executors)}, ${duration(last.seconds)} on ${executors(last.executors)}; the fastest is ` +
       `${duration(fastest.seconds)} on ${executors(fastest.executors)}.`,
   ];
@@ -71,7 +71,7 @@ function ofType({ type, points }) {
 /** How to read it. */
 export function caption({ isLogarithmic, others, otherTypes, prediction }) {
   const parts = [`For ${inputShare(prediction.scale)} of the input, from submission to end.`];
-  if (isLogarithmic) parts.push("Where the line flattens, machines stop helping.");
+  if (isLogarithmic) parts.push(`Where the line flattens, ${units()} stop helping.`);
   if (others.length) {
     const rest = otherTypes - others.length;
     const names = others.map(({ type }) => isolated(type)).join(", ");
@@ -79,7 +79,7 @@ export function caption({ isLogarithmic, others, otherTypes, prediction }) {
   }
   if (hasSteps(prediction.curve)) {
     parts.push(
-      "The band has steps: it is wider where the partitions do not keep all machines busy (see the numbers).",
+      `The band has steps: it is wider where the partitions do not keep all ${units()} busy (see the numbers).`,
     );
   }
   return parts.join(" ");
@@ -95,7 +95,7 @@ function hasSteps(curve) {
 export function entries({ prediction, observed, observations, productionRuns }, samples) {
   const { curve, scale } = prediction;
   const isAnyBeyond = curve.some((each) => isBeyond(each, observed));
-  const tried = observed ? `the ${countedRange(...observed, "machine")} tried` : "what was tried";
+  const tried = observed ? `the ${executorsRange(...observed)} tried` : "what was tried";
   const isAnyOther = productionRuns.some((run) => !isComparable(run, scale));
   const isLess = observations.every((run) => run.scale < scale);
   return [

@@ -1,7 +1,7 @@
 /** The controls by which a reader asks how many machines. */
 import { durationField, numberField, selectField } from "../controls.js";
 import { element } from "../dom.js";
-import { confidence as inWords } from "../format.js";
+import { confidence as inWords, oneUnit, units } from "../format.js";
 import { hasLimits } from "./asked.js";
 import { billedControls } from "./billed.js";
 
@@ -51,7 +51,7 @@ export function controls({ asked, isIterative, onChange, onInvalid }) {
   return element("div", { class: "asking" },
     element("div", { class: "controls" }, deadline, confidence, objective),
     element("details", { class: "more" },
-      element("summary", {}, "More: budget, price, machines, input"),
+      element("summary", {}, `More: budget, price, ${units()}, input`),
       element("div", { class: "controls" }, budget, machineFields(asked, isIterative, onChange, onInvalid)),
       billedControls(asked.billed, (billed) => onChange({ billed }), onInvalid)));
 }
@@ -72,15 +72,15 @@ function machineFields(asked, isIterative, onChange, onInvalid) {
       minimum: SMALLEST, maximum: LARGEST, isRequired: true, onInvalid, onChange: (value) => onChange({ scale: value }),
     }),
     numberField({
-      id: "price", label: "Price of a machine", unit: "$ per hour", value: asked.price, minimum: SMALLEST,
+      id: "price", label: `Price of ${oneUnit()}`, unit: "$ per hour", value: asked.price, minimum: SMALLEST,
       maximum: LARGEST, placeholder: "unknown", onInvalid, onChange: (value) => onChange({ price: value }),
     }),
     numberField({
-      ...bounds, id: "min-machines", label: "At least", unit: "machines", value: asked.minMachines,
+      ...bounds, id: "min-machines", label: "At least", unit: units(), value: asked.minMachines,
       onChange: (value) => onChange({ minMachines: value }),
     }),
     numberField({
-      ...bounds, id: "max-machines", label: "At most", unit: "machines", value: asked.maxMachines,
+      ...bounds, id: "max-machines", label: "At most", unit: units(), value: asked.maxMachines,
       onChange: (value) => onChange({ maxMachines: value }),
     }),
     isIterative

@@ -1,7 +1,7 @@
 /** The controls of what is billed besides the hours of the machines, folded away until they are wanted. */
 import { numberField } from "../controls.js";
 import { element, setText } from "../dom.js";
-import { count, dollars, duration, number } from "../format.js";
+import { count, dollars, duration, number, units } from "../format.js";
 
 const LARGEST = 1e9;
 
@@ -56,5 +56,5 @@ function inWords(billed) {
     billed.training_dollars && billed.expected_runs &&
       `1/${count(billed.expected_runs)} of ${dollars(billed.training_dollars)} of training`,
   ].filter(Boolean);
-  return `: ${["the machines", ...parts].join(", ")}`;
+  return `: ${[`the ${units()}`, ...parts].join(", ")}`;
 }

@@ -1,6 +1,6 @@
 /** What, beside the code, the model was trained under: it is reused only where that is still so. */
 import { element } from "../dom.js";
-import { count, counted, dataAmount } from "../format.js";
+import { count, counted, dataAmount, oneUnit } from "../format.js";
 import { facts } from "../header.js";
 import { card } from "./slot.js";
 
@@ -22,7 +22,7 @@ export function conditions(known) {
       ["Settings", settings(known)],
       ["Input", known.input ? input(known.input) : NOT_KNOWN],
       ["Columns", columns === null ? NOT_KNOWN : count(columns)],
-      ["Cores of a machine", known.cores_per_machine === null ? NOT_KNOWN : count(known.cores_per_machine)],
+      [`Cores of ${oneUnit()}`, known.executor_cores === null ? NOT_KNOWN : count(known.executor_cores)],
     ]),
   );
 }

@@ -1,5 +1,5 @@
 /** The decision: a few tiles, at most one caution, and the few configurations to compare. */
-import { numeric } from "../charts/columns.js";
+import { numeric, sizes } from "../charts/columns.js";
 import { element, replace, setText } from "../dom.js";
 import { count, dollars, duration, inReadersTime, isolated, probability, unbroken } from "../format.js";
 import { dataTable } from "../table.js";
@@ -54,7 +54,7 @@ function cautionLine({ words, about, tone }) {
 const COLUMNS = [
   { key: "roles", title: "Which", class: "words", value: (row) => row.roles.join(", "),
     render: (row) => (row.roles.length ? element("span", {}, row.roles.map(inSentence).join(", ")) : null) },
-  numeric("executors", "Machines", count),
+  sizes(),
   { key: "seconds", title: "Time", align: "right", class: "nowrap",
     render: (row) => `${duration(row.seconds)}${row.extrapolates ? " *" : ""}` },
   numeric("cost", "Cost", dollars),

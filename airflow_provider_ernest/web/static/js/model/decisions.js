@@ -1,17 +1,17 @@
 /** What was decided with the model, newest first. */
 import { airflowLink, taskUrl } from "../airflow.js";
-import { numeric } from "../charts/columns.js";
+import { numeric, sizes } from "../charts/columns.js";
 import { element } from "../dom.js";
 import { downloadButtons } from "../download.js";
 import { fallbackWords } from "../fallback.js";
-import { count, dateTime, dollars, duration, isolated, executors, probability, unbroken } from "../format.js";
+import { dateTime, dollars, duration, executors, isolated, probability, unbroken } from "../format.js";
 import { dataTable } from "../table.js";
 import { card } from "./slot.js";
 
 const DECISION_COLUMNS = [
   { key: "decided_at", title: "Decided", class: "nowrap", render: decidedAt },
   { key: "goal", title: "Goal", class: "words", render: (row) => unbroken(row.goal) },
-  numeric("executors", "Machines", count),
+  sizes(),
   { key: "instance_type", title: "Of type", value: typesOf },
   numeric("predicted_seconds", "Predicted", duration),
   numeric("predicted_cost", "Cost", dollars),

@@ -5,7 +5,9 @@ import { designFigure } from "../charts/design.js";
 import { hasScores, machinesFigure, workers } from "../charts/machines.js";
 import { element } from "../dom.js";
 import { downloadButtons } from "../download.js";
-import { asPercent, count, counted, dateTime, dollars, duration, number, unbroken } from "../format.js";
+import {
+  asPercent, capitalized, count, counted, dateTime, dollars, duration, number, oneUnit, unbroken, units,
+} from "../format.js";
 import { facts } from "../header.js";
 import { dataTable } from "../table.js";
 import { conditions } from "./conditions.js";
@@ -110,7 +112,7 @@ function clusterFacts(made) {
     ["Master", made.machines.find((machine) => machine.is_master)?.host],
     ["Culled", culled.length ? reasons : null],
     ["Type", `${made.instance_type}, ${counted(made.cores_per_machine, "core")} each`],
-    ["Price", made.price_per_hour ? `${dollars(made.price_per_hour)} for a machine and hour` : null],
+    ["Price", made.price_per_hour ? `${dollars(made.price_per_hour)} for ${oneUnit()} and hour` : null],
   ]);
 }
 
@@ -132,7 +134,8 @@ function terms({ terms: rows, method }, name) {
   const ordered = isAveraged ? [...rows].sort((one, other) => other.probability - one.probability) : rows;
   return card(
     { id: "terms", title: "Terms of the model",
-      text: "The time of a run is a sum of terms, each the seconds of something. Machines count as numbers, scale as the " +
+      text: "The time of a run is a sum of terms, each the seconds of something. " +
+        `${capitalized(units())} count as numbers, scale as the ` +
         `share of the input. ${found}` },
     downloadButtons({ name, columns, rows: ordered }),
     dataTable({ caption: "Terms with their coefficients", captionHidden: true, columns, rows: ordered }),

@@ -1,11 +1,11 @@
 /** Past runs: production runs beside what was predicted, their deadlines, and the money. */
 import { airflowLink, externalLink, taskUrl } from "../airflow.js";
-import { numeric } from "../charts/columns.js";
+import { numeric, sizes } from "../charts/columns.js";
 import { stripFigure } from "../charts/strip.js";
 import { element } from "../dom.js";
 import { downloadButtons } from "../download.js";
 import {
-  count, counted, dateTime, dollars, duration, durationRange, inputShare, signedPercentage,
+  count, counted, dateTime, dollars, duration, durationRange, inputShare, signedPercentage, units,
 } from "../format.js";
 import { facts } from "../header.js";
 import { dataTable } from "../table.js";
@@ -20,7 +20,7 @@ const ROWS_AT_FIRST = 5;
 const COLUMNS = [
   { key: "recorded_at", title: "Run", class: "nowrap", render: (row) => (row.origin
     ? airflowLink(taskUrl(row.origin), dateTime(row.recorded_at)) : dateTime(row.recorded_at)) },
-  numeric("executors", "Machines", count),
+  sizes(),
   { key: "scale", title: "Input", align: "right", render: (row) => inputShare(row.scale), isOptional: true,
     value: (row) => row.scale },
   numeric("predicted_seconds", "Predicted", duration),
@@ -74,7 +74,7 @@ function isKnown({ key, value = (row) => row[key] }, rows) {
 function money({ money: known }) {
   const { training, production, production_runs: paid, baseline, saved, break_even_run: even } = known;
   const before = known.is_baseline_of_logs
-    ? `before, by ${counted(known.baseline_runs, "event log")} at the price of these machines`
+    ? `before, by ${counted(known.baseline_runs, "event log")} at the price of these ${units()}`
     : "before";
   return facts([
     ["Training cost", dollars(training)],

@@ -1,6 +1,6 @@
 /** The table of the sample runs, with the ways to their logs. */
 import { airflowLink, externalLink, taskName, taskUrl } from "../airflow.js";
-import { numeric } from "../charts/columns.js";
+import { numeric, sizes } from "../charts/columns.js";
 import { element } from "../dom.js";
 import { downloadButtons } from "../download.js";
 import { count, counted, dollars, duration, inputShare, number, signedPercentage } from "../format.js";
@@ -15,7 +15,7 @@ const COLUMNS = [
   { key: "is_production", title: "Of", isOptional: true, class: "nowrap",
     value: (row) => (row.is_production ? "production" : row.from_history ? "history" : null),
     render: (row) => (row.is_production ? "production" : row.from_history ? "from history" : "sampling") },
-  numeric("executors", "Machines", count),
+  sizes(),
   numeric("scale", "Scale", inputShare),
   numeric("seconds", "Took", number, { unit: "s" }),
   numeric("startup_seconds", "Start-up", number, { unit: "s" }),

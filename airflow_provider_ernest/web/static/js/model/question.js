@@ -6,14 +6,14 @@ import { sharesFigure } from "../charts/shares.js";
 import { chosenPoint, timeFigure } from "../charts/time.js";
 import { debounce, radioSwitch } from "../controls.js";
 import { element, replace } from "../dom.js";
-import { count, counted, inputShare, isolated } from "../format.js";
+import { count, counted, executors, inputShare, isolated, oneUnit, units } from "../format.js";
 import { askedAtFirst, predictionParams, remember } from "./asked.js";
 import { controls } from "./asking.js";
 import { candidates, decisionPlace } from "./decision.js";
 import { figureSlot } from "./slot.js";
 
-const NEEDS_A_PRICE = isReport ? "No price of a machine and hour was given."
-  : "Enter the price of a machine and hour under More to see what each number of machines costs.";
+const needsAPrice = () => (isReport ? `No price of ${oneUnit()} and hour was given.`
+  : `Enter the price of ${oneUnit()} and hour under More to see what each number of ${units()} costs.`);
 
 /** So many numbers of machines are compared at most. */
 const WIDEST_SPAN = 1000;
@@ -63,7 +63,7 @@ function slots(page, state) {
   const name = (subject) => `${page.model.job}-${page.model.instance_type}-${subject}`;
   const slot = (id, title, more) => figureSlot({ id, title, name: name(id), height: 340, isCaptionFolded: true, ...more });
   const figures = {
-    time: slot("time", "Time against machines", {
+    time: slot("time", `Time against ${units()}`, {
       controls: radioSwitch({
         legend: "Axes",
         name: "axes",
@@ -124,7 +124,7 @@ async function predict(page, state, places) {
 
 function askedWords({ curve, scale, iterations, goal }) {
   return [
-    `Asked for: ${count(curve[0].executors)} to ${counted(curve.at(-1).executors, "machine")}`,
+    `Asked for: ${count(curve[0].executors)} to ${executors(curve.at(-1).executors)}`,
     `${inputShare(scale)} of the input`,
     iterations ? counted(iterations, "iteration") : "",
     goal ?? "",
@@ -146,11 +146,11 @@ function checkMachines({ minMachines, maxMachines }) {
   const [least, most] = [minMachines, maxMachines].map(count);
   const span = maxMachines - minMachines + 1;
   let problem = "";
-  if (span < 1) problem = `At least ${least} and at most ${most} machines leave none: exchange the two.`;
+  if (span < 1) problem = `At least ${least} and at most ${most} ${units()} leave none: exchange the two.`;
   if (span > WIDEST_SPAN) {
     problem =
-      `From ${least} to ${most} machines there are ${count(span)} numbers of machines to compare, but only ` +
-      `${count(WIDEST_SPAN)} can be: ask for ${count(minMachines + WIDEST_SPAN - 1)} machines at most.`;
+      `From ${least} to ${most} ${units()} there are ${count(span)} sizes to compare, but only ` +
+      `${count(WIDEST_SPAN)} can be: ask for ${executors(minMachines + WIDEST_SPAN - 1)} at most.`;
   }
   if (problem) throw new ApiError(422, problem);
 }
@@ -169,7 +169,7 @@ function draw(page, state, figures) {
       prediction, terms: page.model.terms, chosen: chosenPoint(prediction),
     }));
   } else if (!prediction.alternatives.length) {
-    figures.cost.showEmpty(NEEDS_A_PRICE);
+    figures.cost.showEmpty(needsAPrice());
   } else {
     const drawn = costFigure({ prediction, deadline, budget: asked.budget });
     figures.cost.show({ ...drawn, caption: [drawn.caption, ...skipped(prediction)] });

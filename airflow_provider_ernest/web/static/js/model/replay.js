@@ -61,11 +61,11 @@ export function replayCaption({ replay, isAsked, points }) {
     const share = `${inputShare(replay.scale)} of the input${rounds}`;
     return `A second opinion by replay is known for ${share} only.`;
   }
-  if (!points.length) return "A second opinion by replay is known for other numbers of machines only.";
+  if (!points.length) return "A second opinion by replay is known for other sizes only.";
   const error = Number.isFinite(replay.error_percent)
     ? ` The same replay was off by ${percentage(replay.error_percent)} (median) for the job's other runs.` : "";
   return (
-    `A second opinion: the tasks of ${ofRun(replay)}, as its event log has them, on other machines, ` +
+    `A second opinion: the tasks of ${ofRun(replay)}, as its event log has them, at other sizes, ` +
       `without the model.${error}`
   );
 }

@@ -1,5 +1,5 @@
 /** "Can I trust it?": a few questions with their answers, each of which opens what shows it. */
-import { numeric } from "../charts/columns.js";
+import { numeric, sizes } from "../charts/columns.js";
 import { foldsFigure } from "../charts/folds.js";
 import { element, replace } from "../dom.js";
 import { duration, durationRange, inReadersTime, unbroken } from "../format.js";
@@ -91,7 +91,7 @@ function errors({ observations, model }) {
 }
 
 const REPLAY_COLUMNS = [
-  numeric("executors", "Machines", (value) => String(value)),
+  sizes(),
   numeric("seconds", "By replay", duration),
   numeric("predicted", "By the model", duration),
   { key: "nearlyCertain", title: "95 % of runs", class: "nowrap", render: (row) => durationRange(row.nearlyCertain) },

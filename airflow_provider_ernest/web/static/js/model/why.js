@@ -7,8 +7,8 @@ import { copyable } from "../copy.js";
 import { element, replace } from "../dom.js";
 import { figure } from "../figure.js";
 import {
-  bandwidth, counted, dateTime, duration, inputShare, inReadersTime, isolated, executors, percentage,
-  signedPercentage, unbroken,
+  bandwidth, capitalized, counted, dateTime, duration, executors, inputShare, inReadersTime, isolated, oneUnit,
+  percentage, signedPercentage, unbroken,
 } from "../format.js";
 import { facts, notice } from "../header.js";
 import { errorState, loadingState } from "../states.js";
@@ -138,7 +138,7 @@ function warningsOf(run) {
   const told = run.warnings.map((words) => element("bdi", {}, unbroken(inReadersTime(words))));
   if (Math.abs(error) > FAR_OFF_PERCENT) {
     told.unshift(`The replay of the very same run is ${percentage(Math.abs(error))} off: what could be won, and other ` +
-      "numbers of machines, are no better known than that.");
+      "sizes, are no better known than that.");
   }
   return told;
 }
@@ -150,7 +150,7 @@ function factsOf(run, reportedBy) {
     ["It took", timesOf(run)],
     ["Kind", `${categoryName(run.category)}${run.spark ? `, Spark ${isolated(run.spark)}` : ""}`],
     ["Tasks", tasksOf(run)],
-    ["A machine", capacityOf(run.capacity)],
+    [capitalized(oneUnit()), capacityOf(run.capacity)],
     ["Its own replay", replayOf(run)],
     ["Event log", run.event_log ? copyable(run.event_log, "the event log's path") : null],
     ["The same in a terminal", run.event_log && !isReport ? copyable(analyzeCommand(run), "the command") : null],

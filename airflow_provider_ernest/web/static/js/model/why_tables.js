@@ -1,8 +1,8 @@
 /** The tables of "Why it takes this long": stages, stragglers, other machines. */
-import { numeric } from "../charts/columns.js";
+import { numeric, sizes } from "../charts/columns.js";
 import { element } from "../dom.js";
 import { downloadButtons } from "../download.js";
-import { count, counted, dataAmount, duration, number, percentage, signedPercentage } from "../format.js";
+import { count, counted, dataAmount, duration, number, percentage, signedPercentage, units } from "../format.js";
 import { dataTable } from "../table.js";
 import { card } from "./slot.js";
 import { idOf, resourceName, titleOf, UNMEASURED } from "./why_words.js";
@@ -165,7 +165,7 @@ export function whatIfs(run) {
 export function otherSizes(run) {
   if (!run.sizes.length) return null;
   const columns = [
-    numeric("executors", "Machines", count),
+    sizes(),
     numeric("seconds", "Run would take", duration),
     numeric("change", "Change", signedPercentage, {
       value: (row) => (run.replayed_seconds > 0
@@ -174,11 +174,11 @@ export function otherSizes(run) {
   ];
   return card(
     {
-      id: idOf("other-sizes", run), title: titleOf("The same run on more or fewer machines", run),
-      text: "Its tasks replayed on other machines of the same kind; start-up is not in it.",
+      id: idOf("other-sizes", run), title: titleOf(`The same run on more or fewer ${units()}`, run),
+      text: `Its tasks replayed on more or fewer ${units()} of the same kind; start-up is not in it.`,
     },
     dataTable({
-      caption: titleOf("The run on other numbers of machines", run), captionHidden: true, columns, rows: run.sizes,
+      caption: titleOf(`The run on other numbers of ${units()}`, run), captionHidden: true, columns, rows: run.sizes,
       limit: STAGES_AT_FIRST, highlight: (row) => row.executors === run.executors,
     }),
   );

@@ -1,11 +1,14 @@
 /** The page that `ernest analyze --html` writes: why the run of one event log took as long as it did. */
 import { fetchJson, pageParams } from "../api.js";
 import { element } from "../dom.js";
+import { countIn } from "../format.js";
 import { fillPage, pageHeader } from "../header.js";
 import { explained, found } from "../model/why.js";
 import { errorState } from "../states.js";
 
 const { job } = pageParams();
+
+countIn("executor"); // Spark's word, as in the event log
 
 async function show() {
   const header = pageHeader({ title: job, subtitle: ["Why it takes this long"] });

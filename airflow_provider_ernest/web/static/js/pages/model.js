@@ -2,6 +2,7 @@
 import { isReport } from "../airflow.js";
 import { fetchJson, pageParams } from "../api.js";
 import { element } from "../dom.js";
+import { countIn } from "../format.js";
 import { fillPage, pageHeader } from "../header.js";
 import { head } from "../model/head.js";
 import { details } from "../model/details.js";
@@ -35,6 +36,7 @@ async function show() {
       instance_type: params.instance_type,
       model_id: params.model_id,
     });
+    countIn(page.model.unit);
     const checks = trust(page);
     const folded = details(page);
     let isFirst = true;

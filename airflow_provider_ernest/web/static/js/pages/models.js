@@ -244,8 +244,8 @@ function nothingYet() {
     steps: [
       ["Put an ", code("ErnestTaskGroup"), " ahead of a Spark job in its DAG: ",
         code("ernest >> production >> ernest.teardown"), "."],
-      "Run the DAG once. It tries the job on small samples, chooses the machines, and runs production on them.",
-      "Come back: the job stands here with its machines, time and dollars.",
+      "Run the DAG once. It tries the job on small samples, chooses its size, and runs production on that.",
+      "Come back: the job stands here with its size, time and dollars.",
     ],
     text: [
       code("docs/start/quickstart.md"), " goes through it; ", code("make demo"), " shows it without a job of yours. ",

@@ -15,7 +15,7 @@ export const SORTS = [
   { key: "cost", title: "Dollars a run", orders: BY_SIZE },
   { key: "deadlines", title: "Deadlines kept", orders: ["fewest first", "most first"] },
   { key: "seconds", title: "Time", orders: ["shortest first", "longest first"] },
-  { key: "executors", title: "Machines", orders: BY_SIZE },
+  { key: "executors", title: "Size", orders: BY_SIZE },
   { key: "state", title: "State", orders: ["best first", "worst first"] },
   { key: "run_at", title: "Last run", orders: ["oldest first", "newest first"] },
   { key: "job", title: "Job", orders: ["A to Z", "Z to A"] },
@@ -33,7 +33,7 @@ function jobCell(row) {
 }
 
 function machinesCell(row) {
-  const below = [row.machines_type, row.is_fallback ? "fallback" : null].filter(Boolean).join(", ");
+  const below = [row.executors_type, row.is_fallback ? "fallback" : null].filter(Boolean).join(", ");
   return row.executors === null ? null : cell(count(row.executors), below);
 }
 
@@ -90,7 +90,7 @@ function lastRunCell(row) {
 
 const COLUMNS = [
   { key: "job", title: "Job", class: "words", render: jobCell },
-  { key: "executors", title: "Machines", align: "right", render: machinesCell },
+  { key: "executors", title: "Size", align: "right", render: machinesCell },
   { key: "seconds", title: "Time", align: "right", render: timeCell },
   { key: "month", title: "Dollars a month", align: "right", render: monthCell },
   { key: "saved", title: "Saved a month", align: "right", render: savedCell },

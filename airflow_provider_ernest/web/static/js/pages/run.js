@@ -7,8 +7,8 @@ import { element, hidden, renew, setText } from "../dom.js";
 import { fallbackWords } from "../fallback.js";
 import { follower, isGoingOn } from "../follow.js";
 import {
-  asPercent, dateTime, dollars, duration, durationRange, inReadersTime, isolated, executors, number, percentage,
-  probability, unbroken,
+  asPercent, capitalized, counted, dateTime, dollars, duration, durationRange, inReadersTime, isolated, number,
+  percentage, probability, unbroken,
 } from "../format.js";
 import { facts, fillPage, notice, pageHeader } from "../header.js";
 import { emptyState, errorState, loadingState } from "../states.js";
@@ -20,10 +20,10 @@ function isKnown(value) {
   return value !== null && value !== undefined;
 }
 
-/** The machines that were decided, with their type or types. */
-function chosenWords({ executors: count, instance_type: type, composition }) {
+/** The size that was decided, with its type or types. */
+function chosenWords({ executors: count, unit, instance_type: type, composition }) {
   const parts = composition.length ? composition : [{ executors: count, instance_type: type }];
-  return parts.map((each) => `${executors(each.executors)} of ${isolated(each.instance_type)}`).join(" and ");
+  return parts.map((each) => `${counted(each.executors, unit)} of ${isolated(each.instance_type)}`).join(" and ");
 }
 
 function titleOf({ decision, failures }) {
@@ -75,7 +75,7 @@ function comparison({ decision, production, latest_seconds: latest }) {
 function whyWords({ decision }) {
   const { goal, probability: chance, confidence: asked, worth } = decision;
   const sure = isKnown(chance) ? `; chance to meet it ${probability(chance, asked)}` : "";
-  const words = `${isolated(goal.charAt(0).toUpperCase() + goal.slice(1))}${sure}.`;
+  const words = `${isolated(capitalized(goal))}${sure}.`;
   return element("bdi", {}, unbroken([words, worth].filter(Boolean).join(" ")));
 }
 
