@@ -81,7 +81,7 @@ def test_a_job_that_nobody_has_priced_or_run_says_nothing_of_either(site: Site, 
     page = (here := visit(site)).page
     here.open("models", search="ad_hoc_clicks")
     expect(rows(page)).to_have_count(1)
-    for title in ("Machines", "Time", "Dollars a month", "Saved a month", "Deadlines kept"):
+    for title in ("Size", "Time", "Dollars a month", "Saved a month", "Deadlines kept"):
         expect(cell(rows(page), title)).to_have_text("–")
     expect(cell(rows(page), "Last run")).to_contain_text("Not run yet")
 
