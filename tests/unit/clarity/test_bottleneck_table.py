@@ -32,11 +32,11 @@ def test_a_replay_within_what_is_nearly_certain_contradicts_nothing():
 
 def test_the_sentence_names_the_worst_size_with_both_figures_and_the_replays_own_error():
     assert opinions(89.0, 75.0, 30.0).disagreement == (
-        "The replay disagrees with the model: 75 s on 4 machines, where the model says 50 s (95 % of "
-        "runs: 45 to 55 s), and on 1 other number of machines. For the job's other runs the replay "
+        "The replay disagrees with the model: 75 s at a size of 4, where the model says 50 s (95 % of "
+        "runs: 45 to 55 s), and at 1 other size. For the job's other runs the replay "
         "was off by 6 % (median). One of the two is wrong: watch the first production run."
     )
-    assert "and on 11 other numbers of machines" in opinions(*[500.0] * 12).disagreement
+    assert "and at 11 other sizes" in opinions(*[500.0] * 12).disagreement
 
 
 def test_the_table_tells_what_binds_what_could_be_won_and_what_to_change():

@@ -168,7 +168,7 @@ def test_a_barrier_stage_is_not_repartitioned_nor_given_fewer_slots_than_tasks(e
     said = ernest("analyze", write(tmp_path / "log", *events))
 
     assert "All 8 tasks of a barrier stage must run at once" in said.err
-    sizes = said.out.partition("on other numbers of machines")[2].splitlines()[2:]
+    sizes = said.out.partition("on other numbers of executors")[2].splitlines()[2:]
     assert [line.split()[0] for line in sizes if line.strip()][:1] == ["4"]
     fewer = analyzed(write(tmp_path / "fewer", *as_barrier(events_of(executors=6, tasks=7))))
     plain = analyzed(write(tmp_path / "plain", *events_of(executors=6, tasks=7)))

@@ -49,7 +49,7 @@ def test_what_cannot_be_designed(ernest, options, problem):
     assert problem in ernest(*BOUNDS, *options, code=1).err
 
 
-@pytest.mark.parametrize(("cores", "warning"), [(1, ""), (10, "No sample run can have more than 4 machines")])
+@pytest.mark.parametrize(("cores", "warning"), [(1, ""), (10, "No sample run can be of a size over 4")])
 def test_machines_that_the_sample_cannot_feed_are_warned_of(ernest, cores, warning):
     said = ernest(*BOUNDS, "--executor-cores", cores).err
     assert warning in said if warning else said == ""

@@ -73,7 +73,7 @@ def test_partitions_are_counted_where_they_are_not_given(context, tmp_path):
 
 def test_machines_that_no_sample_is_large_enough_for_are_named(context, capsys):
     design(context, bounds={"max_executors": 30})
-    assert "No sample run can have more than 20 machines" in capsys.readouterr().out
+    assert "No sample run can be of a size over 20" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

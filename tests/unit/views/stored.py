@@ -66,6 +66,13 @@ def model(
     return replace(trained, id=identity(days, name), at=ago(days), **fields)
 
 
+def shared(model: Model) -> Model:
+    """The same, had its runs been on a shared cluster, which places executors as it likes."""
+    return replace(
+        model, observations=tuple(replace(run, executors_per_machine=None) for run in model.observations)
+    )
+
+
 def decided(
     by: Model,
     *,

@@ -14,7 +14,7 @@ from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.views.prediction import Prediction, prediction
 from airflow_provider_ernest.views.prediction_request import PredictionRequest
 from tests import examples
-from tests.unit.views.stored import beside, decided, everything, marked, model, not_secret, produced
+from tests.unit.views.stored import beside, decided, everything, marked, model, not_secret, produced, shared
 
 IN_TIME, LATE = 290.0, 330.0
 
@@ -49,6 +49,15 @@ def keep_replay(store: ModelStore, by: Model, *, dag_id: str = "sizing", **secon
 
 
 class TestTiles:
+    def test_a_shared_cluster_is_sized_in_executors(self, store: ModelStore, trained: Model):
+        told = ask(store, shared(trained), deadline_seconds=300.0).answer
+        assert told.tiles[0].label == "Executors"
+        assert told.tiles[0].value.endswith(" executors")
+        assert " executors of m5.large" in told.headline
+        (tried,) = (check.words for check in told.checks if check.name == "size")
+        assert "executors" in tried
+        assert "machine" not in str(told)
+
     def test_deadlines_kept_and_dollars_a_month_by_production(self, store: ModelStore, trained: Model):
         told = tiles(ask(store, trained, deadline_seconds=300.0))
         assert told["kept"] == ("none yet", ("no production run yet",), "")

@@ -27,7 +27,7 @@ from airflow_provider_ernest.views.prediction import prediction, second_opinion
 from airflow_provider_ernest.views.prediction_request import MOST_RUNS, PredictionRequest
 from airflow_provider_ernest.web.answers import json_ready
 from tests.examples import design, experiment
-from tests.unit.views.stored import decided, everything, marked, model, not_secret, produced
+from tests.unit.views.stored import decided, everything, marked, model, not_secret, produced, shared
 
 
 def test_past_runs_are_told_apart_and_cost_nothing():
@@ -66,6 +66,11 @@ def save(store: ModelStore, *documents: Record) -> None:
 
 def paid_for(run: Observation) -> Any:
     return pytest.approx(0.4 * run.executors * (run.seconds + 5.0) / 3600)
+
+
+def test_the_page_counts_executors_where_a_shared_cluster_places_them(store: ModelStore, trained: Model):
+    assert page(store, trained)["model"]["unit"] == "machine"
+    assert page(store, shared(trained))["model"]["unit"] == "executor"
 
 
 class TestTraining:

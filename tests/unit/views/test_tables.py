@@ -14,6 +14,7 @@ from airflow_provider_ernest.views.tables import decision_table, model_table
 from airflow_provider_ernest.words import UNKNOWN, dollars, duration
 from tests.choices import choice_of
 from tests.examples import noisy_observations, sizing_goal
+from tests.unit.views.stored import shared
 
 WIDTH = 110
 EASY = sizing_goal(deadline_seconds=1e6)
@@ -62,6 +63,12 @@ class TestModel:
 
 
 class TestDecision:
+    def test_on_a_shared_cluster_executors_are_counted(self, averaged: Model):
+        lines = decision_table(choice_of(offer(shared(averaged)), goal=EASY).required())
+        assert lines[1].startswith("executors    seconds")
+        assert line_of(lines, "        1  ").index("1") == len("executors") - 1, "below the end of its title"
+        assert not any("machine" in line for line in lines)
+
     def test_machines_that_cannot_hold_the_data_are_marked(self, decision: Decision):
         short = replace(decision.alternatives[-1], memory_shortage="tasks spill to disk", feasible=False)
         line = row_of(decision_table(replace(decision, alternatives=(short,))), short.executors)
