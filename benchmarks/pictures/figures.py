@@ -34,7 +34,7 @@ FIXED_MACHINES = 8
 FIXED_SCALE = 1.0
 
 MEMORY_CLIFF = "max(scale/executors - 0.05, 0)"
-"""A term of a user's own: work that appears once a machine has more than a twentieth of the input."""
+"""A term of a user's own: work that appears once an executor has more than a twentieth of the input."""
 
 SIZE = (3.3, 1.05)
 """Inches: a row of a table."""
@@ -54,8 +54,8 @@ def _name(meaning: str) -> str:
 
 def _picture(term: Term, name: str) -> Picture:
     title = (
-        f"{term.name} against 1 to {MOST_EXECUTORS} machines at scale {FIXED_SCALE:g}, "
-        f"and against scale 0 to 1 on {FIXED_MACHINES} machines"
+        f"{term.name} against 1 to {MOST_EXECUTORS} executors at scale {FIXED_SCALE:g}, "
+        f"and against scale 0 to 1 on {FIXED_MACHINES} executors"
     )
     return Picture(name=name, title=title, draw=lambda: _draw_term(term))
 
@@ -97,7 +97,7 @@ DECIMALS = 2
 
 
 def prediction_picture() -> Picture:
-    """Against scale on one number of machines, and against machines for the whole input."""
+    """Against scale on one number of executors, and against executors for the whole input."""
     title = "Prediction with intervals of 80 and 95 %, from eight simulated sample runs"
     return Picture(name="prediction", title=title, draw=_draw_prediction)
 
@@ -138,7 +138,7 @@ def _against_scale(axes: Axes) -> None:
     axes.set_xscale("log")
     _ticks(axes, [0.02, 0.05, 0.1, 0.2, 0.5, 1.0], ["2 %", "5 %", "10 %", "20 %", "50 %", "100 %"])
     axes.set_xlabel("share of the input (scale)")
-    axes.set_title(f"Seconds on {MACHINES_OF_THE_LEFT} machines", fontsize=10)
+    axes.set_title(f"Seconds on {MACHINES_OF_THE_LEFT} executors", fontsize=10)
 
 
 def _against_machines(axes: Axes) -> None:
@@ -155,7 +155,7 @@ def _against_machines(axes: Axes) -> None:
         label="production runs, made afterwards",
     )
     counts = [count for count, _ in SAMPLE_RUNS]
-    _observed(axes, [float(count) for count in counts], f"samples: {min(counts)} to {max(counts)} machines")
+    _observed(axes, [float(count) for count in counts], f"samples: {min(counts)} to {max(counts)} executors")
     axes.set_xscale("log", base=2)
     _ticks(axes, [2, 4, 8, 16, 32, 64], ["2", "4", "8", "16", "32", "64"])
     axes.set_xlabel("executors")

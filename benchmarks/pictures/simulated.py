@@ -18,7 +18,7 @@ COEFFICIENTS = {"1": 20.0, "scale": 40.0, "scale/executors": 3600.0, "log(execut
 NOISE = 0.04
 
 SAMPLE_RUNS = ((2, 0.02), (2, 0.05), (4, 0.05), (4, 0.1), (8, 0.04), (8, 0.07), (8, 0.1), (16, 0.1))
-"""Machines and scale."""
+"""Executors and scale."""
 
 PRODUCTION_MACHINES = (4, 8, 16, 32, 64)
 
