@@ -72,11 +72,6 @@ export function counted(amount, one, many = `${one}s`) {
   return `${count(amount)} ${amount === 1 ? one : many}`;
 }
 
-/** From one count to another: 2 to 8 machines; 12 machines where both are the same. */
-export function countedRange(low, high, one, many = `${one}s`) {
-  return low === high ? counted(low, one, many) : `${count(low)} to ${counted(high, one, many)}`;
-}
-
 let noun = "machine";
 
 /** What the sizes of this page's model count: "machine", or "executor" of a shared cluster. */
@@ -99,9 +94,9 @@ export function executors(value) {
   return isKnown(value) ? counted(value, noun) : UNKNOWN;
 }
 
-/** From one number to another: 2 to 8 machines. */
+/** From one number to another: 2 to 8 machines; 12 machines where both are the same. */
 export function executorsRange(low, high) {
-  return countedRange(low, high, noun);
+  return low === high ? executors(low) : `${count(low)} to ${executors(high)}`;
 }
 
 /** With a capital letter at its beginning. */
