@@ -51,9 +51,12 @@ def counted(value: float | None, noun: str, plural: str = "") -> str:
     return f"{count(value)} {noun if value == 1 else plural or f'{noun}s'}"
 
 
+MACHINE, EXECUTOR = "machine", "executor"
+
+
 def unit(executors_per_machine: int | None) -> str:
     """What people count: machines where each holds one executor, else executors. In the singular."""
-    return "machine" if executors_per_machine == 1 else "executor"
+    return MACHINE if executors_per_machine == 1 else EXECUTOR
 
 
 def executors(value: float | None, instance_type: str = "", *, executors_per_machine: int | None = 1) -> str:

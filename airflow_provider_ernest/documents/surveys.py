@@ -54,6 +54,8 @@ class SurveyedJob(Document):
     used: tuple[UsedSize, ...] = ()  # the sizes at which it ran, the most used first
     executors: int | None = None  # of today's size: the one that most of the latest runs had
     executor_cores: int | None = None  # of that size
+    # 1 where each has a machine of its own, and people read machines; None where a shared cluster places them
+    executors_per_machine: int | None = 1
     seconds: float | None = None  # median of the runs at today's size and input, start-up included
     limit_seconds: float | None = None  # that a run may take at another size
     executor_hours_per_month: float | None = None  # billed; None where the runs a month are not known

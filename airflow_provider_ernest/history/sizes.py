@@ -23,6 +23,7 @@ from statistics import median
 import numpy as np
 from scipy.special import stdtrit
 
+import airflow_provider_ernest.words as words
 from airflow_provider_ernest.clarity.replay_dynamic import bounds_to_try
 from airflow_provider_ernest.clarity.replay_scaled import replay_allocations, replay_scaled
 from airflow_provider_ernest.decision.offers import LIKELY, LIKELY_DEVIATIONS, Replays
@@ -72,6 +73,15 @@ class Today:
     input_bytes: int  # see `observations.reads_now`; 0 where the logs tell of none
     input_noise: float  # standard deviation of log(seconds) by different inputs
     runs: tuple[PastRun, ...]  # oldest first
+
+    @property
+    def executors_per_machine(self) -> int | None:
+        """As in `PastRun`, of the latest run."""
+        return self.runs[-1].executors_per_machine
+
+    def in_words(self, executors: int) -> str:
+        """So many of them: 6 machines, or 6 executors where a cluster places them as it likes."""
+        return words.executors(executors, executors_per_machine=self.executors_per_machine)
 
     def scale(self, run: PastRun) -> float:
         """What share of today's input a run read; 1 where that is not known."""

@@ -146,7 +146,7 @@ def surveyed_job(
     hours = executor_hours_per_month(runs, otherwise_per_month)
     if not good:
         price = prices.of(runs[-1].instance_type)
-        reasons = Counter(run.failure or "no machine worked in it" for run in runs)
+        reasons = Counter(run.failure or "no executor worked in it" for run in runs)
         return SurveyedJob(
             job=job,
             runs=0,
@@ -180,6 +180,7 @@ def surveyed_job(
         used=_used(good),
         executors=today.executors,
         executor_cores=today.executor_cores,
+        executors_per_machine=today.executors_per_machine,
         seconds=today.slowdown * today.seconds + today.startup_seconds,
         executor_hours_per_month=savable,
         dollars_per_month=_in_dollars(savable, price),
@@ -358,7 +359,7 @@ def _model(job: str, history: History, today: Today) -> tuple[Model | None, bool
     """A model of the history, whether that tells of other sizes, and why not."""
     # Runs of one size, or too few, still tell of runs of that size with more or less input.
     runs = history.observations
-    why_not = f"all runs had {words.executors(today.executors)}."  # as fitting would say, at length
+    why_not = f"all runs had {today.in_words(today.executors)}."  # as fitting would say, at length
     if not runs:
         return None, False, why_not
     columns, prior = observed_columns(runs), prior_for(runs)
@@ -428,7 +429,7 @@ def _decided(job: SurveyedJob, offer: HistoryOffer, today: Today, goal: SurveyGo
         chance, usual = words.probability(surest.probability), words.duration(surest.seconds)
         wanted = f"{words.duration(limit)} in {words.confidence(goal.confidence)} of runs"
         unknown.append(
-            f"No size is known to end within {wanted}: the surest, {words.executors(surest.executors)}, does "
+            f"No size is known to end within {wanted}: the surest, {today.in_words(surest.executors)}, does "
             f"in {chance} of them ({usual} in the median)."
         )
     job = replace(job, limit_seconds=limit, sizes=tuple(sizes.values()), unknown=tuple(unknown))
@@ -520,8 +521,8 @@ def _about_the_history(
     if today.paid_executors < today.executors:
         yield (
             "Executors are added and removed during its runs: it is charged for "
-            f"{words.number(today.paid_executors)} of {today.executors} machines, the average. Sizes are "
-            "predicted as if all of them were there."
+            f"{words.number(today.paid_executors)} of {today.in_words(today.executors)}, the average. Sizes "
+            "are predicted as if all of them were there."
         )
     if not today.input_bytes:
         yield "Its logs tell of no input: all runs count as runs of the same."
@@ -538,7 +539,7 @@ def _about_the_history(
 def _about_the_sources(offer: HistoryOffer, today: Today, why_not: str) -> Iterator[str]:
     if offer.least_executors > min(offer.executors):
         yield (
-            f"On fewer than {words.executors(offer.least_executors)} Spark refuses it: all tasks of a "
+            f"On fewer than {today.in_words(offer.least_executors)} Spark refuses it: all tasks of a "
             "barrier stage must run at once."
         )
     if offer.is_determined:
@@ -547,6 +548,6 @@ def _about_the_sources(offer: HistoryOffer, today: Today, why_not: str) -> Itera
         return
     counts = {run.executors for run in offer.model.observations} or {today.executors}
     if len(counts) == 1:
-        yield f"All runs had {words.executors(counts.pop())}: other sizes are from replay only."
+        yield f"All runs had {today.in_words(counts.pop())}: other sizes are from replay only."
     else:
         yield f"Sizes are from replay only: {why_not}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+import airflow_provider_ernest.words as words
 from airflow_provider_ernest.documents.base import Interval, moment_of
 from airflow_provider_ernest.documents.surveys import Survey, SurveyedJob
 from airflow_provider_ernest.settings.billing import HOUR_SECONDS
@@ -18,7 +19,6 @@ from airflow_provider_ernest.words import (
     dollars,
     duration,
     duration_range,
-    executors,
     number,
     shortened,
     signed_percentage,
@@ -107,8 +107,8 @@ def saved(job: SurveyedJob, *, is_money: bool) -> tuple[float, Interval] | None:
 
 def _amounts(saving: tuple[float, Interval], *, is_money: bool) -> tuple[str, str]:
     """A saving and its range, as dollars or as machine-hours without their unit: $310.00, $240 to $390."""
-    words = dollars if is_money else number
-    return words(saving[0]), f"{words(saving[1][0])} to {words(saving[1][1])}"
+    worded = dollars if is_money else number
+    return worded(saving[0]), f"{worded(saving[1][0])} to {worded(saving[1][1])}"
 
 
 def leading_line(survey: Survey) -> str:
@@ -119,7 +119,7 @@ def leading_line(survey: Survey) -> str:
         return "No run of a job was found."
     if totals.taken is None:
         return f"{jobs}: how often they run is not known, nor what they take."
-    unit = "" if totals.is_money else " machine-hours"
+    unit = "" if totals.is_money else f" {unit_of(survey)}-hours"
     taken = f"{(dollars if totals.is_money else number)(totals.taken)}{unit}"
     if totals.is_monthly:
         takes = f"{jobs} {'takes' if many == 1 else 'take'} {taken} a month"
@@ -142,7 +142,7 @@ def remarks(survey: Survey) -> Iterator[str]:
     if survey.jobs and not any(job.runs for job in survey.jobs):
         yield "No run counts, so nothing is known of other sizes: each job says below why its runs do not."
     if not totals.is_money:
-        yield "No price is known: amounts are hours of machines."
+        yield f"No price is known: amounts are hours of {unit_of(survey)}s."
     if totals.taken is not None:
         yield "A driver on a machine of its own is not in the sums: event logs do not tell of it."
     silent = sum(monthly(job, is_money=totals.is_money) is None and job.runs > 0 for job in survey.jobs)
@@ -205,6 +205,16 @@ def rows_of(survey: Survey) -> list[dict[str, str]]:
     return rows
 
 
+def unit_of(survey: Survey) -> str:
+    """What its jobs count: machines only where all do."""
+    is_one_each = all(job.executors_per_machine == 1 for job in survey.jobs)
+    return words.unit(1 if is_one_each else None)
+
+
+def _of(job: SurveyedJob, executors: int | None) -> str:
+    return words.executors(executors, executors_per_machine=job.executors_per_machine)
+
+
 def is_change(job: SurveyedJob) -> bool:
     """Whether another size than today's is proposed."""
     return job.proposed is not None and job.proposed.executors != job.executors
@@ -214,7 +224,7 @@ def _saving(job: SurveyedJob, *, is_money: bool) -> tuple[str, str, str]:
     """What is saved, its range and its unit: in a month, or of each run if its rate is not known."""
     saving = saved(job, is_money=is_money)
     if saving is not None:
-        unit = " a month" if is_money else " machine-hours a month"
+        unit = " a month" if is_money else f" {words.unit(job.executors_per_machine)}-hours a month"
         return *_amounts(saving, is_money=is_money), unit
     share, likely = job.saved_share, job.likely_saved_share
     if share is None or likely is None:
@@ -226,14 +236,16 @@ def facts_of(job: SurveyedJob) -> dict[str, str]:
     """What is known of a job, by name."""
     failed = f", and {count(job.failed_runs)} that do not count" if job.failed_runs else ""
     rate = "" if job.runs_per_month is None else f"; {number(job.runs_per_month)} a month"
+    unit = words.unit(job.executors_per_machine)
     facts = {
         "runs": f"{count(job.runs)}{failed}{rate}",
         "sizes used": ", ".join(_used(job)),
         "median time today": duration(job.seconds),
-        "machine-hours a month": number(job.executor_hours_per_month),
+        f"{unit}-hours a month": number(job.executor_hours_per_month),
         "dollars a month": UNKNOWN
         if job.dollars_per_month is None
-        else f"{dollars(job.dollars_per_month)}, at {dollars(job.price_per_hour)} for a machine and hour",
+        else f"{dollars(job.dollars_per_month)}, at {dollars(job.price_per_hour)} for "
+        f"{'an' if unit == words.EXECUTOR else 'a'} {unit} and hour",
         "slots that ran tasks": as_percent(job.slot_utilisation),
         "input": _input(job),
         "a run may take": duration(job.limit_seconds),
@@ -272,18 +284,18 @@ def _input(job: SurveyedJob) -> str:
 def _used(job: SurveyedJob) -> Iterator[str]:
     for use in job.used[:MOST_USED]:
         kind = f" of {use.instance_type}" if use.instance_type else ""
-        yield f"{executors(use.executors)}{kind} ({counted(use.runs, 'run')}, {duration(use.seconds)} clean)"
+        yield f"{_of(job, use.executors)}{kind} ({counted(use.runs, 'run')}, {duration(use.seconds)} clean)"
     if len(job.used) > MOST_USED:
         yield f"{count(len(job.used) - MOST_USED)} more"
 
 
 def history_in_short(job: SurveyedJob) -> str:
     """What its past runs tell by themselves, as a sentence: 19 runs, 28.8 a month; ..."""
-    known = facts_of(job)
+    known, unit = facts_of(job), words.unit(job.executors_per_machine)
     rate = "" if job.runs_per_month is None else f", {number(job.runs_per_month)} a month"
     told = {
         "{}": f"{counted(job.runs, 'run')}{rate}",
-        "{} machine-hours a month": known.get("machine-hours a month"),
+        f"{{}} {unit}-hours a month": known.get(f"{unit}-hours a month"),
         "slots ran tasks in {} of their time": known.get("slots that ran tasks"),
         "input {}": known.get("input"),
     }
@@ -296,11 +308,11 @@ def proposal(job: SurveyedJob, *, is_money: bool) -> str:
     if proposed is None or share is None:
         return "No size is proposed."
     if not is_change(job):
-        return f"Keep {executors(job.executors)}: nothing cheaper is known to keep to the goal."
+        return f"Keep {_of(job, job.executors)}: nothing cheaper is known to keep to the goal."
     value, likely, unit = _saving(job, is_money=is_money)
     how = "which keeps to the goal and costs more: it saves" if share < 0 else "which saves"
     return (
-        f"{executors(proposed.executors)} instead of {count(job.executors)}: {duration(proposed.seconds)} a "
+        f"{_of(job, proposed.executors)} instead of {count(job.executors)}: {duration(proposed.seconds)} a "
         f"run ({LIKELY}: {duration_range(proposed.likely_seconds)}), {how} {value}{unit} "
         f"({LIKELY}: {likely})."
     )

@@ -78,7 +78,7 @@ function columnsOf(page) {
       render: (row) => (isKnown(row.monthly)
         ? cell(amount(row.monthly), isKnown(row.runs_per_month) ? `${number(row.runs_per_month)} runs` : null)
         : null) },
-    { key: "proposed_machines", title: "Better", ...numbers, render: better },
+    { key: "proposed_executors", title: "Better", ...numbers, render: better },
     { key: "saved", title: "Saves a month", fileUnit: unit, ...numbers,
       render: (row) => (isKnown(row.saved) ? cell(amount(row.saved), range(row.likely_saved)) : unsaved(row)) },
     { key: "runs", title: "Runs", ...numbers, render: (row) => count(row.runs) },
@@ -93,8 +93,8 @@ function growth({ input_growth_per_month: times }) {
 }
 
 function better(row) {
-  if (row.proposed_machines === null) return row.is_as_today ? "as today" : null;
-  return cell(`${count(row.proposed_machines)} machines`, `${duration(row.proposed.seconds)} a run`);
+  if (row.proposed_executors === null) return row.is_as_today ? "as today" : null;
+  return cell(count(row.proposed_executors), `${duration(row.proposed.seconds)} a run`);
 }
 
 function unsaved(row) {
@@ -119,7 +119,7 @@ function jobPart(job, place) {
     job.why ? element("p", {}, `Why it takes as long: ${unbroken(job.why)}`) : null,
     job.sizes.length
       ? figure({
-        id: `${idOf(place)}-sizes`, title: `${isolated(job.job)} on other numbers of machines`, level: 3,
+        id: `${idOf(place)}-sizes`, title: `${isolated(job.job)} on other sizes`, level: 3,
         name: `survey-${job.job}`, ...surveyedSizesFigure(job),
       })
       : null,
