@@ -14,6 +14,7 @@ from operator import attrgetter, floordiv
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.exceptions import ErnestError, InvalidParameterError, MissingResourceError
+from airflow_provider_ernest.settings.goal import DYNAMIC
 from airflow_provider_ernest.spark.sizing import sizing_conf
 
 if TYPE_CHECKING:
@@ -327,7 +328,7 @@ def yarn_conf(
     memory = memory_on(groups, layout, conf, room=room)
     return {
         **conf,
-        **sizing_conf(executors=layout.count, executor_cores=layout.cores),
+        **sizing_conf(executors=layout.count, executor_cores=layout.cores, bounds=decision.bounds),
         HEAP: f"{memory.heap_megabytes}m",
         OVERHEAD: f"{memory.overhead_megabytes}m",
     }
@@ -497,7 +498,7 @@ def emr_serverless(
     properties = {
         **conf,
         **driver,
-        **sizing_conf(executors=group.executors, executor_cores=shape.cores),
+        **sizing_conf(executors=group.executors, executor_cores=shape.cores, bounds=decision.bounds),
         HEAP: f"{memory.heap_megabytes}m",
         # By this and not by the executors' own property, to which EMR might add it.
         "spark.emr-serverless.memoryOverheadFactor": f"{overhead_factor(conf):g}",
@@ -541,6 +542,16 @@ def _quoted(argument: str) -> str:
     return f'"{argument.translate(_TO_ESCAPE)}"'
 
 
+def _refuse_bounds(decision: Decision, *, target: str) -> None:
+    if decision.bounds is not None:
+        raise InvalidParameterError(
+            "allocation",
+            DYNAMIC,
+            f"is Spark's own, and {target} adds and removes workers by rules of its own",
+            remedy='Decide with allocation="fixed".',
+        )
+
+
 # AWS Glue: the type and the number of a job run's workers.
 
 # "AWS Glue worker types", AWS Glue Developer Guide: vCPUs and gigabytes. The general ones come first.
@@ -569,6 +580,7 @@ def glue_workers(
     (R). How much of it becomes heap is Glue's own affair, as are the other properties of executors. The
     number holds only where auto scaling (``--enable-auto-scaling``) is off.
     """
+    _refuse_bounds(decision, target="Glue")
     group = only_group(decision, shapes, target="Glue")
     shape = group.known_shape
     needed = wanted_memory(shape, conf).container_megabytes
@@ -598,6 +610,7 @@ def databricks_cluster(decision: Decision) -> dict[str, Any]:
     executors' cores and memory. Add ``spark_version`` and what else you need, also to ``spark_conf``, but no
     ``autoscale``, over which ``num_workers`` would count for nothing.
     """
+    _refuse_bounds(decision, target="Databricks")
     group = only_group(decision, {}, target="Databricks")
     _require_type(group.instance_type, EC2_TYPE, _AZURE_TYPE, _GOOGLE_TYPE, target="Databricks")
     sizing = sizing_conf(executors=group.executors, executor_cores=1)

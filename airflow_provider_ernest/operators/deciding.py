@@ -268,7 +268,7 @@ def decided_outputs(
         made[SPARK_CONF] = {
             **{name: value for name, value in cluster.items() if name not in stated},
             **conf,
-            **sizing_conf(executors=layout.count, executor_cores=layout.cores),
+            **sizing_conf(executors=layout.count, executor_cores=layout.cores, bounds=decision.bounds),
         }
         if HEAP not in made[SPARK_CONF]:
             log.warning(
@@ -284,6 +284,7 @@ def decided_outputs(
         "config": decision.config.to_dict(),
         "executors": decision.config.executors,
         **({} if decision.config.machines is None else {"machines": decision.config.machines}),
+        **({} if decision.bounds is None else {"bounds": decision.bounds.to_dict()}),
         "instance_type": decision.config.instance_type,
         "predicted_seconds": decision.predicted_seconds,
         "predicted_cost": decision.predicted_cost,

@@ -348,10 +348,20 @@ def test_bounds_of_dynamic_allocation_are_decided_on_by_a_run_s_profile(context,
     keep_profile(model)
     choose_operator(model, cluster=cluster(8), allocation="dynamic").execute(context)
 
+    bounds = ti.pushed["bounds"]
+    assert bounds["minimum"] <= bounds["initial"] <= bounds["maximum"] == ti.pushed["executors"]
+    for key in ("spark_conf", "yarn_conf", "kubernetes_conf"):
+        conf = ti.pushed[key]
+        assert conf["spark.dynamicAllocation.enabled"] == "true"
+        assert conf["spark.dynamicAllocation.minExecutors"] == str(bounds["minimum"])
+        assert conf["spark.dynamicAllocation.initialExecutors"] == str(bounds["initial"])
+        assert conf["spark.dynamicAllocation.maxExecutors"] == str(bounds["maximum"])
+        assert conf["spark.dynamicAllocation.shuffleTracking.enabled"] == "true"
+        assert "spark.cores.max" not in conf, "for which tasks would wait"
+    assert {"glue", "databricks_cluster"} <= set(ti.pushed["unavailable"])
     (record,) = recorded()
-    bounds = record.decision.bounds
-    assert bounds is not None
-    assert bounds.minimum <= bounds.initial <= bounds.maximum == ti.pushed["executors"]
+    assert record.decision.bounds is not None
+    assert record.decision.bounds.to_dict() == bounds
 
 
 def test_without_a_profile_no_bounds_are_decided_on_and_it_is_said_what_is_missing(context, ti, model):
