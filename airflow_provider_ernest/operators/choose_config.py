@@ -46,9 +46,10 @@ class ChooseConfigOperator(OfJob, EmitsLineage, BaseOperator):
     ``predicted_cost``, ``fallback_reason`` (empty if no fallback was taken) and ``record`` (the
     `DecisionRecord` document), and under dynamic allocation ``bounds`` (the `ExecutorBounds` document:
     minimum, initial and maximum); for other operators also the forms of `decision.forms`: ``yarn_conf``,
-    ``kubernetes_conf``, ``spark_arguments``, ``emr_instance_groups``, ``emr_serverless``, ``glue``,
-    ``databricks_cluster``. A form that is impossible,
-    or needs cores that are unknown, is not pushed, so that a task reading it fails; ``unavailable`` says why.
+    ``kubernetes_conf``, ``spark_arguments``, ``emr_instance_groups``, ``emr_managed_scaling``,
+    ``emr_serverless``, ``glue``, ``databricks_cluster``. A form that is
+    impossible, or needs cores that are unknown, is not pushed, so that a task reading it fails;
+    ``unavailable`` says why.
     Only properties that size the run, or that the cluster needs, are pushed;
     ``SparkSubmitOperator(conf=choose.job_conf())`` adds the job's own. The record is also stored.
 
