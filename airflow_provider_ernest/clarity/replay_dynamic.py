@@ -17,8 +17,8 @@ from airflow_provider_ernest.clarity.dynamic_allocation import (
     bounds_in,
     rules_of,
 )
-from airflow_provider_ernest.clarity.replay import Replayed, WarmUp, is_of_one_size, replay, warm_up_of
-from airflow_provider_ernest.clarity.replay_plan import Plan, plan_of
+from airflow_provider_ernest.clarity.replay import Replayed, is_of_one_size, replay, warm_up_of
+from airflow_provider_ernest.clarity.replay_plan import plan_of
 from airflow_provider_ernest.documents.profiles import ExecutorSteps, ReplayedAllocation
 from airflow_provider_ernest.documents.runs import ExecutorBounds, ReplayedSize
 from airflow_provider_ernest.eventlog.run_facts import Sizes, has_dynamic_allocation
@@ -37,8 +37,6 @@ def replay_dynamic(
     bounds: ExecutorBounds,
     *,
     rules: AllocationRules | None = None,
-    plan: Plan | None = None,
-    warm_up: WarmUp | None = None,
 ) -> ReplayedAllocation:
     """Replay a run under dynamic allocation, by its own rules if no others are given.
 
@@ -49,9 +47,7 @@ def replay_dynamic(
     """
     rules = rules or rules_of(log.properties, startup_seconds=executor_startup_seconds(log))
     allocation = ExecutorAllocation(rules, bounds)
-    plan = plan or plan_of(log)
-    replayed = replay(log, executors=bounds.maximum, plan=plan, warm_up=warm_up, allocation=allocation)
-    return allocation_of(replayed, bounds)
+    return allocation_of(replay(log, executors=bounds.maximum, allocation=allocation), bounds)
 
 
 def allocation_of(replayed: Replayed, bounds: ExecutorBounds) -> ReplayedAllocation:

@@ -196,14 +196,9 @@ class ReplayedAllocation(Document):
     fixed_seconds: float = 0.0  # clean, with the maximum of executors all the time; 0 if unknown
 
     @property
-    def most_executors(self) -> int:
-        """At once."""
-        return max((count for _, count in self.steps), default=0)
-
-    @property
     def mean_executors(self) -> float:
         """On average."""
-        return self.executor_seconds / self.seconds if self.seconds > 0 else float(self.most_executors)
+        return self.executor_seconds / self.seconds if self.seconds > 0 else float(self.bounds.initial)
 
 
 class Advice(Document):

@@ -60,14 +60,11 @@ def make_runs(logs: Path, *, repeats: int) -> None:
         RuntimeError: the cluster does not come up, or an application fails.
     """
     logs.mkdir(parents=True, exist_ok=True)
-    wanted = {
-        f"{name}.{repeat}": conf
-        for repeat in range(repeats)
-        for name, conf in [
-            *((f"fixed-{size}", sizing_conf(executors=size, executor_cores=1)) for size in SIZES),
-            *((name, _within(bounds) | dict(more)) for name, bounds, more in BOUNDS),
-        ]
-    }
+    fixed = {f"fixed-{size}": sizing_conf(executors=size, executor_cores=1) for size in SIZES}
+    within = {name: _within(bounds) | dict(more) for name, bounds, more in BOUNDS}
+    # By turns, so that what else the machine does slows both kinds down alike.
+    turns = [name for three in zip(fixed, [*within][::2], [*within][1::2], strict=True) for name in three]
+    wanted = {f"{name}.{repeat}": (fixed | within)[name] for repeat in range(repeats) for name in turns}
     missing = {name: conf for name, conf in wanted.items() if not (logs / name).exists()}
     if not missing:
         return

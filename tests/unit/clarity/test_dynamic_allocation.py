@@ -61,7 +61,6 @@ def test_executors_are_asked_for_in_doubling_numbers_up_to_the_most():
     found = replayed([a_job((40, 10.0))], bounds(1, 1, 8))
     # Asked for after 1 s, 2 s and 3 s: 1, 2 and 4.
     assert found.steps == ((0, 1), (3, 2), (4, 4), (5, 8))
-    assert found.most_executors == 8
     # Five tasks in a row on each: the last executors end last.
     assert found.seconds == pytest.approx(55.0)
     assert found.executor_seconds == pytest.approx(55 + 52 + 2 * 51 + 4 * 50)
