@@ -178,11 +178,19 @@ def _marks(each: Alternative, marked: Alternative | None, mark: str, asked: floa
         missed = f"below {confidence(asked)}" if asked is not None and is_improbable else "misses the goal"
     return (
         mark if each == marked else "",
-        "" if each.bounds is None else f"{each.bounds}, {number(each.mean_executors)} on average",
+        _bounds(each),
         missed,
         f"[{each.memory_shortage}]" if each.memory_shortage else "",
         f"[{each.extrapolates}]" if each.extrapolates else "",
     )
+
+
+def _bounds(each: Alternative) -> str:
+    """Of dynamic allocation; the most are the alternative's executors."""
+    if each.bounds is None:
+        return ""
+    least, initial = each.bounds.minimum, each.bounds.initial
+    return f"min {least}, initial {initial}, mean {number(each.mean_executors)}"
 
 
 def _joined(marks: Sequence[str], room: int) -> str:

@@ -20,6 +20,7 @@ from airflow_provider_ernest.prediction.predict import predict_interval
 from airflow_provider_ernest.prediction.training import train
 from airflow_provider_ernest.settings import Billing
 from airflow_provider_ernest.settings.bounds import METHODS
+from airflow_provider_ernest.views.tables import decision_table
 from airflow_provider_ernest.words import dollars, duration, executors, probability
 from tests import examples
 from tests.choices import choice_of
@@ -441,6 +442,13 @@ def test_bounds_of_dynamic_allocation_cost_the_least_executor_seconds_that_keep_
     chosen = next(each for each in decision.alternatives if decision.is_for(each))
     assert chosen.mean_executors == pytest.approx((5 * 162.0 + 10.0) / 172.0, rel=0.01)
     assert chosen.likely_seconds[0] < decision.predicted_seconds < chosen.likely_seconds[1]
+
+
+def test_the_table_of_a_decision_names_the_bounds():
+    decision = dynamic(model_with(fixed=8.0, spread=800.0), deadline_seconds=250.0).required()
+    lines = decision_table(decision)
+    assert any("<- chosen  min 1, initial 1, mean 5.00" in line for line in lines)
+    assert any(line.startswith("1 to 8 executors, 1 at first: 2 min 42 s for ") for line in lines)
 
 
 def test_a_deadline_that_no_bounds_keep_names_the_most_probable_ones():
