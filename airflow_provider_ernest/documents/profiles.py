@@ -217,7 +217,7 @@ class Advice(Document):
 
 
 KILLED_FOR_MEMORY, HEAP_FULL, PREEMPTED = "memory", "heap", "preemption"
-DECOMMISSIONED, LOST = "decommission", "unknown"
+DECOMMISSIONED, NODE_LOST, LOST = "decommission", "node", "unknown"
 PYTHON_WORKER_KILLED, SHUFFLE_LOST = "Python worker", "shuffle"
 
 

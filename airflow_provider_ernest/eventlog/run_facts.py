@@ -25,6 +25,7 @@ from airflow_provider_ernest.documents.profiles import (
     HEAP_FULL,
     KILLED_FOR_MEMORY,
     LOST,
+    NODE_LOST,
     PREEMPTED,
     PYTHON_WORKER_KILLED,
     SHUFFLE_LOST,
@@ -271,6 +272,8 @@ _CAUSES = {
     LET_GO: r"killed by driver|idle|dynamic allocation|Executor finished|spark scale down"
     r"|exited from explicit termination request",
     DECOMMISSIONED: r"decommission",
+    # YARN's -100.
+    NODE_LOST: r"released on a \*lost\* node|exit (?:code|status):? *-100\b",
     # 52 is Spark's own.
     HEAP_FULL: rf"OutOfMemory|{_EXIT_CODE}52\b",
     # Signals of the kernel and YARN.
@@ -282,7 +285,7 @@ _POD_DELETED = "deleted by a user or the framework"
 
 _THE_WORST_FIRST = (
     *(KILLED_FOR_MEMORY, HEAP_FULL, PYTHON_WORKER_KILLED),
-    *(PREEMPTED, DECOMMISSIONED, LOST, SHUFFLE_LOST),
+    *(PREEMPTED, DECOMMISSIONED, NODE_LOST, LOST, SHUFFLE_LOST),
 )
 
 # The size of a run is known if it had this share of its most executors on average, or missed the others for

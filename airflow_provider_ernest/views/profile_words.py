@@ -13,6 +13,7 @@ from airflow_provider_ernest.documents.profiles import (
     KILLED_FOR_MEMORY,
     LOST,
     MLLIB,
+    NODE_LOST,
     PREEMPTED,
     PYTHON_WORKER_KILLED,
     SHUFFLE_LOST,
@@ -63,6 +64,10 @@ _LOST = {
     DECOMMISSIONED: (
         "decommissioned",
         "They were taken away in order; spark.storage.decommission.enabled saves what lay there.",
+    ),
+    NODE_LOST: (
+        "lost with their node",
+        "Its NodeManager stopped, or its machine failed or was taken away, as spot machines are.",
     ),
     LOST: ("lost", ""),
 }

@@ -25,7 +25,7 @@ class YarnRun:
         testbed: where.
         executors: what is asked for; None where the properties say it, as with dynamic allocation.
         conf: further Spark properties.
-        arguments: the application's: tasks of its first stage, seconds that each task waits.
+        arguments: the application's: tasks of its first stage, seconds that each task waits, and a pause.
         deploy_mode: client or cluster.
     """
 
@@ -35,7 +35,7 @@ class YarnRun:
         *,
         executors: int | None,
         conf: Mapping[str, str] | None = None,
-        arguments: tuple[int, float] = (48, 0.5),
+        arguments: tuple[int, float] | tuple[int, float, float] = (48, 0.5),
         deploy_mode: str = "client",
     ) -> None:
         self.testbed = testbed
@@ -73,7 +73,7 @@ class YarnRun:
         """YARN's id of it; waits until it has one."""
         found = wait_until(
             lambda: re.search(r"Submitted application (application_\w+)", self.output),
-            seconds=60,
+            seconds=150,
             what="an application on YARN",
         )
         return str(found[1])
@@ -90,7 +90,7 @@ class YarnRun:
 
     def wait(self) -> int:
         """Wait for its end; returns what spark-submit returned."""
-        wait_until(lambda: self.process.poll() is not None, seconds=120, what="the end of spark-submit")
+        wait_until(lambda: self.process.poll() is not None, seconds=150, what="the end of spark-submit")
         return self.process.returncode
 
     def wait_for_executors(self, executors: int) -> None:
@@ -100,4 +100,13 @@ class YarnRun:
             assert self.process.poll() is None, f"it ended before: {self.output}"
             return self.output.count(" Registered executor ") >= executors
 
-        wait_until(are_there, seconds=60, what=f"{executors} executors")
+        wait_until(are_there, seconds=150, what=f"{executors} executors")
+
+    def wait_for_task(self) -> None:
+        """Wait until its first task has ended."""
+
+        def has_ended() -> bool:
+            assert self.process.poll() is None, f"it ended before: {self.output}"
+            return "Finished task" in self.output
+
+        wait_until(has_ended, seconds=150, what="the end of a task")

@@ -1,6 +1,7 @@
 """A job whose tasks wait, as for storage, and compute a little: executors help it even on two cores.
 
-Arguments: how many tasks the first stage has, two at least, and how many seconds each task waits.
+Arguments: how many tasks the first stage has, two at least; how many seconds each task waits; and, where the
+driver is to pause and then go on with a smaller job, for how many seconds.
 """
 
 import sys
@@ -10,7 +11,7 @@ from pyspark.sql import SparkSession
 
 
 def main() -> None:
-    tasks, seconds = int(sys.argv[1]), float(sys.argv[2])
+    tasks, seconds, *pauses = int(sys.argv[1]), *map(float, sys.argv[2:])
 
     def read(part, numbers):
         time.sleep(seconds)
@@ -28,6 +29,9 @@ def main() -> None:
         parts = context.parallelize(range(tasks * 20_000), tasks).mapPartitionsWithIndex(read)
         looked_up = parts.groupByKey(tasks // 2).mapPartitions(look_up)
         looked_up.reduceByKey(lambda one, other: one + other, 4).collect()
+        for pause in pauses:
+            time.sleep(pause)
+            context.parallelize(range(100), 2).sum()
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from airflow_provider_ernest.documents.profiles import (
     HEAP_FULL,
     KILLED_FOR_MEMORY,
     LOST,
+    NODE_LOST,
     PREEMPTED,
 )
 from airflow_provider_ernest.eventlog.reading import read_event_log
@@ -96,6 +97,10 @@ def test_an_executor_that_was_killed_for_its_memory_is_told_first(analyzed, erne
         ("Executor exited with code 52 (OutOfMemoryError)", HEAP_FULL),
         ("Command exited with code 52", HEAP_FULL),
         ("Container container_1 exited from explicit termination request (143).", LET_GO),
+        (
+            "Exit status: -100. Diagnostics: Container released on a *lost* node.",
+            NODE_LOST,
+        ),
         ("Container container_1 was preempted.", PREEMPTED),
         ("Container marked as failed. Exit status: -102. Diagnostics: preempted by scheduler", PREEMPTED),
         ("Executor decommission: worker is decommissioned", DECOMMISSIONED),
