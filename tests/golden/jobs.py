@@ -75,7 +75,7 @@ def one_type(sized: Sized) -> None:
 def several_types(sized: Sized) -> None:
     """The cheaper of two types of machine."""
     ec2 = public("EC2ClusterSpec")
-    clusters = [ec2(executors=4, instance_type=name, **MACHINES) for name in ("m5.large", "c5.xlarge")]
+    clusters = [ec2(machines=4, instance_type=name, **MACHINES) for name in ("m5.large", "c5.xlarge")]
     run = _run(sized, cluster=clusters, goal={"price_per_hour": None, "max_executors": 8})
     _train(run, types={"ernest.m5_large": "m5.large", "ernest.c5_xlarge": "c5.xlarge"})
     _produce(run)
