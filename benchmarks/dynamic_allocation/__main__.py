@@ -29,7 +29,7 @@ from airflow_provider_ernest.clarity.profile import profile_run
 from airflow_provider_ernest.clarity.replay_dynamic import replay_dynamic, replayed_at_fixed_sizes
 from airflow_provider_ernest.clarity.replay_scaled import replay_allocations
 from airflow_provider_ernest.eventlog.reading import read_event_log
-from airflow_provider_ernest.eventlog.run_facts import Sizes, has_dynamic_allocation
+from airflow_provider_ernest.eventlog.run_facts import Sizes, has_dynamic_allocation, why_not_counted
 from airflow_provider_ernest.eventlog.tables import EventLog
 from benchmarks.dynamic_allocation.counts import told_of
 
@@ -80,7 +80,9 @@ def _of_logs(folder: Path) -> Iterator[str]:
     dynamic = {name: log for name, log in logs.items() if has_dynamic_allocation(log.properties)}
     cores = {log.executors[0].cores for log in dynamic.values()}
     fixed = {
-        name: log for name, log in logs.items() if name not in dynamic and log.executors[0].cores in cores
+        name: log
+        for name, log in logs.items()
+        if name not in dynamic and log.executors[0].cores in cores and why_not_counted(log) is None
     }
     if not dynamic or not fixed:
         raise SystemExit(f"{folder} does not hold event logs of both kinds")
