@@ -200,9 +200,9 @@ def test_other_sizes_take_what_they_truly_take(cores: int, warm_up: float, withi
         assert size.seconds == pytest.approx(truth, rel=within), size.executors
 
 
-def test_executors_that_share_a_machine_come_with_it():
-    """As on YARN: two executors of one core on the machine; two machines halve eight tasks of a second."""
+def test_executors_that_share_a_machine_are_counted_each():
+    """As on YARN: two executors of one core on a machine took eight tasks of a second; three take 3 s."""
     rows = [task(0, float(wave), executor=number) for wave in range(4) for number in (0, 1)]
     shared = event_log(rows, executors=[executor(number, host="10.0.0.1") for number in (0, 1)])
 
-    assert [size.seconds for size in replay_sizes(shared, [1, 2])] == pytest.approx([4.0, 2.0])
+    assert [size.seconds for size in replay_sizes(shared, [1, 2, 3])] == pytest.approx([8.0, 4.0, 3.0])

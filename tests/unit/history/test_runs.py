@@ -263,11 +263,11 @@ def test_the_type_of_the_machines_and_sparks_version_are_taken_where_the_log_tel
     assert (run.spark, run.instance_type) == ("3.4.1", "i3.xlarge")
 
 
-def test_executors_that_share_a_machine_add_up(tmp_path: Path):
+def test_executors_that_share_a_machine_are_counted_each(tmp_path: Path):
     events = with_events(**{"spark.executor.memory": "1000m"})
     events[2:4] = [executor(number, host=f"10.0.0.{number % 2}") for number in range(6)]
     run = run_of(tmp_path, events)
-    assert (run.executors, run.executor_cores, run.executor_memory_megabytes) == (2, 6, 3000)
+    assert (run.executors, run.executor_cores, run.executor_memory_megabytes) == (6, 2, 1000)
 
 
 def test_machines_are_told_apart_though_one_server_shows_the_logs_of_all(tmp_path: Path):

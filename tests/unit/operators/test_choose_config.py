@@ -78,11 +78,11 @@ def test_a_cluster_that_can_grow_may_have_more_machines(context, ti, model, kind
         ({"allowed_executors": "[9, 12]"}, r"allowed_executors=.* leaves none from 1 to 8"),
         (
             {"fallback_executors": 3, "allowed_executors": [2, 4]},
-            "fallback_executors=3 is outside the 2, 4 mach",
+            "fallback_executors=3 is outside the 2, 4 exec",
         ),
         ({"billing": {"increment": 1}}, "billing='increment' is unknown"),
         ({"executor_cores": "several"}, "executor_cores='several'"),
-        ({"cluster": cluster(4)}, "max_executors=8 is outside the 1 to 4 machines"),
+        ({"cluster": cluster(4)}, "max_executors=8 is outside the 1 to 4 executors"),
         ({"price_per_hour": None}, r"price_per_hour=None .* Give the dollars"),
         ({"confidence": "sure", "fallback_executors": 2}, "confidence='sure'"),
         ({"iterations": 20, "fallback_executors": 2}, "iterations=20"),
@@ -295,7 +295,7 @@ def test_a_stated_fallback_keeps_what_there_was_to_choose_from(context, ti, mode
             "predict",
             ("--scale", "1e308"),
             {"scale": 1e308},
-            "scale=1e+308 is predicted to take inf s on 1 machine of local.",
+            "scale=1e+308 is predicted to take inf s at size 1 of local.",
         ),
     ],
 )
