@@ -1,4 +1,4 @@
-"""What event logs of a real YARN tell of runs that got too little, lost something, or grew and shrank."""
+"""What event logs of a real YARN tell of runs: on how many executors they were, and what went wrong."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import psutil
 import pytest
 
+from airflow_provider_ernest.command_line import main
 from airflow_provider_ernest.documents.profiles import NODE_LOST
 from airflow_provider_ernest.documents.runs import PastRun
 from airflow_provider_ernest.eventlog.run_facts import losses_of, read_run
@@ -138,3 +139,21 @@ def test_a_stopped_node_takes_its_executors(yarn):
     (loss,) = losses_of(log)
     assert loss.cause == NODE_LOST
     assert all(f" on {host}:" in executor for executor in loss.executors)
+
+
+def test_five_runs_on_two_to_six_executors_are_five_observations(yarn, tmp_path, capsys):
+    # By default, Spark begins when four fifths of the executors are there, or after 30 s.
+    all_there = {
+        "spark.scheduler.minRegisteredResourcesRatio": "1.0",
+        "spark.scheduler.maxRegisteredResourcesWaitingTime": "600s",
+    }
+    # Two at a time find room for all their executors and application masters.
+    for together in ((2, 6), (3, 5), (4,)):
+        started = [YarnRun(yarn, executors=size, conf=all_there, arguments=(12, 0.5)) for size in together]
+        for run in started:
+            assert run.wait() == 0, run.output
+            (tmp_path / run.log.name).symlink_to(run.log)
+
+    assert main(["history", "--no-cache", str(tmp_path)]) == 0
+    said = capsys.readouterr().out
+    assert re.search(r"^ask_storage +5 +0 +2 to 6 \(5 sizes\) ", said, re.MULTILINE), said
