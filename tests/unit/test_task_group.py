@@ -195,8 +195,8 @@ def test_a_cluster_on_ec2_is_checked_before_anything_costs_money():
     )
 
     assert "ernest.check_cluster" in create.upstream_task_ids, "which may be started without a design"
-    assert design.cores_per_machine.key == "cores_per_machine", "which AWS tells of the type"
-    assert design.available_machines == 3, "what the cluster has if it starts at all"
+    assert design.executor_cores.key == "cores_per_machine", "which AWS tells of the type"
+    assert design.available_executors == 3, "what the cluster has if it starts at all"
     for task in (check, create):
         assert (task.aws_conn_id, task.region_name) == ("lake", "eu-west-1")
         assert (task.spec["instance_type"], task.setup_script) == ("m5.large", "echo ${#x}")
@@ -318,7 +318,7 @@ def test_a_job_flow_of_emr_and_a_cluster_that_is_there_already():
     tasks = sized(there, cluster_options={"pool": "lake"}).task_dict
     create = tasks["ernest.create_cluster"]
     assert (create.spec["spark_conn_id"], create.spec["executors"], create.pool) == ("lake", 4, "lake")
-    assert tasks["ernest.design"].cores_per_machine == 8
+    assert tasks["ernest.design"].executor_cores == 8
 
 
 def test_amazons_operators_start_and_end_a_job_flow_around_the_sample_runs():
@@ -350,7 +350,7 @@ def test_amazons_operators_start_and_end_a_job_flow_around_the_sample_runs():
             r"submit_options\['executor_cores'\]=2 would override",
         ),
         ({"cluster": LocalClusterSpec(machines="{{ params.m }}")}, "machines=.* must be known of Local"),
-        ({"cluster": ConnectedCluster(spark_conn_id="lake")}, "machines=None must be known of Connected"),
+        ({"cluster": ConnectedCluster(spark_conn_id="lake")}, "executors=None must be known of Connected"),
         (
             {"cluster": EmrJobFlow(job_flow_id="j-1", **ON_EMR), **ON_S3},
             "executor_cores=None must be stated",
@@ -468,8 +468,8 @@ def test_the_decision_knows_each_type_in_the_same_order():
         True
     ] * 2
     assert list(choose.training_failure) == ["m5.large", "large"]
-    assert choose.cores_per_machine["large"] == 2
-    assert "ernest.m5_large.check_cluster" in choose.cores_per_machine["m5.large"]
+    assert choose.executor_cores["large"] == 2
+    assert "ernest.m5_large.check_cluster" in choose.executor_cores["m5.large"]
 
 
 @pytest.mark.parametrize(
