@@ -100,6 +100,20 @@ def registered_at(log: EventLog, executors: int) -> float:
     return log.executors[executors - 1].added_at
 
 
+def require_machines_of_their_own(log: EventLog, executors: int) -> None:
+    """Refuse a run whose executors shared a machine where each was to fill one.
+
+    Raises:
+        SampleRunError: they were on fewer.
+    """
+    if len(log.slots_by_worker) < executors:
+        raise SampleRunError(
+            f"The {executors} executors of application {log.application_id} shared "
+            f"{', '.join(log.slots_by_worker)}: its time is not that of so many machines.",
+            remedy="Give executors all cores of their machine, and leave spark.executor.cores alone.",
+        )
+
+
 def run_seconds(log: EventLog, executors: int) -> float:
     """Clean run time, from when all executors were there to the application's end.
 

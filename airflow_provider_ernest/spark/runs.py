@@ -19,6 +19,7 @@ from airflow_provider_ernest.eventlog.run_facts import (
     read_run,
     registered_at,
     require_all_kept,
+    require_machines_of_their_own,
     run_metrics,
     run_seconds,
 )
@@ -227,6 +228,8 @@ def observe(
         )
     log = read_run(event_log)
     require_all_kept(log)
+    if executors_per_machine == 1:
+        require_machines_of_their_own(log, experiment.executors)
     startup_seconds = registered_at(log, experiment.executors) - submitted_at - waited_seconds
     observation = Observation(
         index=experiment.index,

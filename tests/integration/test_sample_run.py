@@ -169,7 +169,7 @@ def test_executors_that_cannot_start_end_the_run(cluster, input_files, monkeypat
 
 
 def test_more_machines_than_the_cluster_has_fail_without_retry(cluster, input_files):
-    with pytest.raises(AirflowFailException, match=r"machines=4 is more than cluster shared has \(3\)"):
+    with pytest.raises(AirflowFailException, match=r"executors=4 is more than cluster shared has \(3\)"):
         observe(sample_run(cluster, input_files, executors=4))
 
 

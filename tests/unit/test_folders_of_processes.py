@@ -30,7 +30,7 @@ from airflow_provider_ernest.spark.submit import SecretFile
 home, method = Path(sys.argv[1]), sys.argv[2]
 secret = SecretFile(sys.argv[3])
 with staged_sample(
-    Experiment(index=0, machines=1, scale=0.5, partitions=2),
+    Experiment(index=0, executors=1, scale=0.5, partitions=2),
     SampledInput(path=str(home / "input"), sampling=method),
     folder=home / "d" / "r" / "t", minimum_files=1,
 ) as sample:

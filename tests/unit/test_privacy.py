@@ -291,7 +291,7 @@ class Chain:
 
     def choose(self, model: dict[str, Any]) -> None:
         """Of machines that all forms of the decision can be said of."""
-        cluster = handle(kind="ec2", instance_type="m5.xlarge", executor_cores=4)
+        cluster = handle(kind="ec2", instance_type="m5.xlarge", cores_per_machine=4)
         cluster["machines"] = [{**one, "cores": 4, "memory_megabytes": 9000} for one in cluster["machines"]]
         chosen = {**model, "instance_type": "m5.xlarge"}
         with DAG("nightly", schedule=None):

@@ -98,7 +98,7 @@ def test_the_training_is_shared_by_the_runs_where_its_cost_is_known(model_json, 
         "instance_type": "local",
         "executor_cores": 2,
         "price_per_hour": 0.36,
-        "executors": [{"host": f"10.0.0.{index}", "price_per_hour": 0.36} for index in range(10)],
+        "machines": [{"host": f"10.0.0.{index}", "price_per_hour": 0.36} for index in range(10)],
     }
     model_json.write_text(json.dumps(document))
     assert choose(*argv).cost_parts.training == pytest.approx(seconds * 0.001 / 10)

@@ -13,7 +13,7 @@ from airflow_provider_ernest.exceptions import ClusterLostError, InvalidParamete
 from airflow_provider_ernest.settings import ConnectedCluster
 from tests.unit.spark_masters import worker
 
-DECLARED = {"machines": 4, "cores_per_machine": 8, "memory_megabytes_per_machine": 24000}
+DECLARED = {"executors": 4, "executor_cores": 8, "executor_memory_megabytes": 24000}
 
 
 def found(master_url: str = "spark://127.0.0.1:7077", **spec: Any) -> ClusterHandle:
@@ -58,7 +58,7 @@ def test_the_smallest_worker_counts_and_less_may_be_declared(page, caplog):
     assert (handle.cores_per_machine, handle.machines[0].memory_megabytes) == (2, 4096)
     assert "differ in cores" in caplog.text
 
-    handle = found(web_url=page.web_url, cores_per_machine=1, memory_megabytes_per_machine=2048)
+    handle = found(web_url=page.web_url, executor_cores=1, executor_memory_megabytes=2048)
     assert (handle.cores_per_machine, handle.machines[0].memory_megabytes) == (1, 2048)
 
 
@@ -74,23 +74,23 @@ def test_yarn_and_kubernetes_are_declared(master_url):
 @pytest.mark.parametrize("missing", DECLARED)
 def test_what_nothing_tells_must_be_declared(missing):
     declared = {name: value for name, value in DECLARED.items() if name != missing}
-    with pytest.raises(InvalidParameterError, match=rf"{missing}=None leaves open what.*Declare machines"):
+    with pytest.raises(InvalidParameterError, match=rf"{missing}=None leaves open what.*Declare executors"):
         found("yarn", **declared)
 
 
 def test_a_master_that_does_not_answer_or_has_too_few_workers_is_lost(page):
     with pytest.raises(ClusterLostError, match=r"does not answer at http://127.0.0.1:1/json/"):
         found(web_url="http://127.0.0.1:1", **DECLARED)
-    with pytest.raises(ClusterLostError, match=r"has 2 workers; machines=3 were declared"):
-        found(web_url=page.web_url, machines=3)
+    with pytest.raises(ClusterLostError, match=r"has 2 workers; executors=3 were declared"):
+        found(web_url=page.web_url, executors=3)
 
 
 @pytest.mark.parametrize(
     ("declared", "named"),
     [
-        ({"cores_per_machine": 5}, r"cores_per_machine=5 is more than its smallest worker offers \(4\)"),
-        ({"memory_megabytes_per_machine": 8193}, r"memory_megabytes_per_machine=8193 is more"),
-        ({"machines": 0}, r"machines=0 is not a number of at least 1"),
+        ({"executor_cores": 5}, r"executor_cores=5 is more than its smallest worker offers \(4\)"),
+        ({"executor_memory_megabytes": 8193}, r"executor_memory_megabytes=8193 is more"),
+        ({"executors": 0}, r"executors=0 is not a number of at least 1"),
     ],
 )
 def test_more_than_there_is_would_wait_for_ever(page, declared, named):

@@ -50,7 +50,7 @@ def test_scales_spread_by_their_ratios_differ_little_where_they_are_small():
         ({"max_scale": 1.5}, "max_scale=1.5 is more than the whole input"),
         ({"min_scale": 0.2}, "Raise max_scale to 0.2"),
         ({"partitions": 0}, "partitions=0"),
-        ({"executor_cores": -1}, "cores_per_machine=-1"),
+        ({"executor_cores": -1}, "executor_cores=-1"),
         ({"scale_steps": 0}, "scale_steps=0"),
     ],
 )

@@ -41,8 +41,8 @@ def test_runs_of_several_sizes_are_enough():
     ("runs", "why"),
     [
         (past((4, 8)), "2 past runs of the job can be used; 6 tell enough"),
-        (past((8,), repeated=20), "past runs had 8 machines, and nothing tells how the time changes"),
-        (past((4, 8), repeated=10), "past runs had 4 or 8 machines, and nothing tells"),
+        (past((8,), repeated=20), "past runs had 8 executors, and nothing tells how the time changes"),
+        (past((4, 8), repeated=10), "past runs had 4 or 8 executors, and nothing tells"),
     ],
 )
 def test_what_is_missing_is_said(runs, why):

@@ -58,9 +58,9 @@ def test_one_number_of_machines_tells_nothing_of_others():
         min_executors=4, max_executors=4, min_scale=0.01, max_scale=0.1, partitions=1000
     )
 
-    with pytest.raises(DesignError, match=r"one number of machines, 4, and predictions for 8, 16 are asked"):
+    with pytest.raises(DesignError, match=r"one number of executors, 4, and predictions for 8, 16 are asked"):
         plan_design(candidates=one, targets=Targets(executors=(8, 16)))
-    with pytest.raises(DesignError, match=r"one number of machines, 4, and predictions for any number"):
+    with pytest.raises(DesignError, match=r"one number of executors, 4, and predictions for any number"):
         plan_design(candidates=one)
     assert len(plan_design(candidates=one, targets=Targets(executors=(4,))).experiments) >= 4
 

@@ -59,5 +59,5 @@ def test_what_an_observed_run_varies_need_not_vary_again():
     elsewhere = observe(executors=[2], scale=0.1, seconds=[3.0])
 
     assert problem("bayesian I", candidates=one, costs=costs, observed=elsewhere).known_rows.shape[0] == 5
-    with pytest.raises(DesignError, match="one number of machines, 4"):
+    with pytest.raises(DesignError, match="one number of executors, 4"):
         problem("bayesian I", candidates=one, costs=costs)

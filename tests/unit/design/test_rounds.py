@@ -169,7 +169,7 @@ def test_a_model_that_would_be_refused_gets_one_more_run_where_its_error_counts(
 
 def test_runs_that_could_not_tell_what_is_asked_are_refused_before_the_first():
     for bounds, says in [
-        ({"max_executors": 1, "min_scale": 0.01}, "All candidates have one number of machines, 1"),
+        ({"max_executors": 1, "min_scale": 0.01}, "All candidates have one number of executors, 1"),
         ({"max_executors": 4, "min_scale": 0.1}, "All candidates have one scale, 0.1"),
     ]:
         alike = enumerate_candidates(max_scale=0.1, partitions=100, **bounds)

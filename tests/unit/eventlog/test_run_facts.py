@@ -69,9 +69,9 @@ def test_clean_time_runs_from_the_last_machine_to_the_end(tmp_path: Path):
     ("told", "executors", "problem"),
     [
         pytest.param(
-            events(FIRST, executor(1, at=104_000, cores=1, port=1)),
-            *(2, r"designed for 2 machines, and 1 registered \(10.0.0.1:1\)"),
-            id="two executors of one worker",
+            events(FIRST),
+            *(2, r"designed for 2 executors, and 1 registered \(10.0.0.1:1\)"),
+            id="fewer than were asked for",
         ),
         pytest.param(
             events(FIRST, master="local[2]"), 1, r"local\[2\].*Remove \.master", id="inside its driver"
@@ -151,6 +151,12 @@ def test_the_name_tells_the_application(name: str, application: str):
 TWO = [executor(number, at=103_000, cores=1, host=f"10.0.0.{number}", port=8081) for number in (1, 2)]
 
 
+def test_executors_that_were_to_fill_a_machine_each_and_shared_one_are_refused(tmp_path: Path):
+    both = [executor(number, at=103_000, cores=1, port=8081) for number in (1, 2)]
+    with pytest.raises(SampleRunError, match=r"The 2 executors of application app-1 shared 10.0.0.1:8081"):
+        observed(tmp_path, *both, ended())
+
+
 def observed(folder: Path, *events: dict[str, Any]):
     write(folder / "app-1", started(), *events)
     observation, _ = observe(
@@ -158,6 +164,7 @@ def observed(folder: Path, *events: dict[str, Any]):
         Sample(input="in", scale=0.1, executors=2, partitions=4),
         folder,
         instance_type="local",
+        executors_per_machine=1,
         submitted_at=90.0,
         waited_seconds=0.0,
     )

@@ -57,11 +57,11 @@ def test_records_in_the_place_of_bytes_are_told_as_such():
     [
         ({"failure": "its driver was killed"}, "its driver was killed"),
         ({"spark": "3.3.2"}, "Spark was 3.3 and is 3.5"),
-        ({"executor_cores": 4}, "a machine had 4 cores and has 2"),
+        ({"executor_cores": 4}, "an executor had 4 cores and has 2"),
         ({"instance_type": "c5.large"}, "its machines were c5.large and are m5.large"),
         (
             {"executor_memory_megabytes": 8192},
-            "executors had 8.19 GB of memory on a machine and have 4.10 GB",
+            "an executor had 8.19 GB of memory and has 4.10 GB",
         ),
         ({"main": "/jobs/other.py"}, "its main file or class is another"),
         (

@@ -143,7 +143,7 @@ def test_a_level_that_is_none(method, level):
         ({"executors": 0}, r"executors\[0\]"),
         ({"executors": [1, float("nan")]}, r"executors\[1\]"),
         ({"executors": 1, "scale": 0.0}, r"scale\[0\]"),
-        ({"executors": [1, 2, 3], "scale": [0.5, 1.0]}, "2 values where machines has 3"),
+        ({"executors": [1, 2, 3], "scale": [0.5, 1.0]}, "2 values where executors has 3"),
         ({"executors": 1, "iterations": 0}, "iterations=0"),
     ],
 )

@@ -326,7 +326,7 @@ def test_runs_of_one_configuration_that_took_different_times(method, told):
 
     warning = warnings_of([*runs, other], method)[0]
     assert (
-        f"Runs on 8 machines with 10 % of the input took {runs[2].seconds:.1f} to {other.seconds:.1f} s"
+        f"Runs of size 8 with 10 % of the input took {runs[2].seconds:.1f} to {other.seconds:.1f} s"
         in warning
     )
     assert "not the same work" in warning
@@ -340,7 +340,7 @@ def test_a_disturbed_run_is_named(position):
 
     (warning,) = warnings_of([*runs[:position], bad, *runs[position + 1 :]])
     assert warning.startswith(
-        f"Run {position} ({bad.executors} machines, {input_share(bad.scale)} of the input, "
+        f"Run {position} (size {bad.executors}, {input_share(bad.scale)} of the input, "
     )
     assert "does not fit the others" in warning
 
@@ -373,5 +373,5 @@ def test_an_inadequate_model_is_refused_with_its_figures_and_a_remedy(method):
     assert percentage(median) in message
     assert percentage(model.validation.max_error_percent) in message
     worst = max(model.validation.folds, key=lambda fold: abs(fold.error_percent))
-    assert f"run {worst.index} ({worst.executors} machines" in message
+    assert f"run {worst.index} (size {worst.executors}," in message
     assert "raise max_error_percent" in caught.value.remedy

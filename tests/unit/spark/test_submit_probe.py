@@ -24,7 +24,7 @@ def probe(*, memory_megabytes=3000, **changes):
         "timeout_seconds": 60,
         **changes,
     }
-    handle = cluster(executors=2, each={"memory_megabytes": memory_megabytes}, executor_cores=8)
+    handle = cluster(executors=2, each={"memory_megabytes": memory_megabytes}, cores_per_machine=8)
     return probe_bandwidth(handle, **fields)
 
 
@@ -37,7 +37,7 @@ def test_the_machines_are_rated(spark_submit):
     conf, whole = spark_submit.conf, ("spark.cores.max", "spark.executor.cores", "spark.task.cpus")
     assert [conf[name] for name in whole] == ["16", "8", "8"]
     assert (conf["spark.executor.memory"], conf["spark.driver.host"]) == ("512m", "127.0.0.1")
-    assert {"--executors=2", "--cores=8", "--rounds=2", "--interval-seconds=30"} <= set(
+    assert {"--machines=2", "--cores=8", "--rounds=2", "--interval-seconds=30"} <= set(
         spark_submit.arguments
     )
     probe(memory_megabytes=480)

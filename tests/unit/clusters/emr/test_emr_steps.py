@@ -51,7 +51,7 @@ def run(handle, clients, tmp_path):
         expires_at: str | None = handle.expires_at,
         **step: Any,
     ) -> StepRun:
-        fields = {"name": "ernest-sample-0", "machines": 2, "conf": {"spark.cores.max": "8"}, **step}
+        fields = {"name": "ernest-sample-0", "executors": 2, "conf": {"spark.cores.max": "8"}, **step}
         return StepRun(
             handle=replace(handle, expires_at=expires_at),
             step=SparkStep(**fields),
@@ -153,6 +153,7 @@ def test_a_step_is_observed_from_the_event_log_that_it_wrote(emr, run, handle, t
         Sample(input="s3://data/in put", scale=0.1, executors=2, partitions=8),
         tmp_path,
         instance_type=handle.instance_type,
+        executors_per_machine=1,
         submitted_at=1_767_225_600.0,
         waited_seconds=running.waited_seconds,
     )
@@ -428,7 +429,7 @@ GONE = "2026-01-01T00:00:00+00:00"
     [
         (True, {}, r"j-\w+ takes no steps, it is TERMINATED"),
         (False, {"expires_at": GONE}, r"time to live that was stated of job flow .* is over"),
-        (False, {"machines": 4}, r"needs 4 machines; job flow j-\w+ has 3"),
+        (False, {"executors": 4}, r"needs 4 machines; job flow j-\w+ has 3"),
     ],
 )
 def test_a_job_flow_that_cannot_take_the_run_gets_no_step(emr, run, handle, has_ended, changes, named):

@@ -69,7 +69,7 @@ NINE = [*DICTIONARY, "scale^2/executors", "sqrt(executors)", "1/executors"]
             [0.1, 0.2, 0.3, 0.4],
             DICTIONARY,
             FitError,
-            r"used 4 executors.*one other number",
+            r"of one size, 4: .*one other size",
         ),
         (MACHINES, SCALE, NINE, InvalidParameterError, r"terms=.*9"),
     ],
@@ -170,13 +170,13 @@ def test_a_model_names_the_run_that_ended_too_early(method):
     runs["seconds"] = [*runs["seconds"][:6], 1.21]
     observations = observe(**runs)
     if method != "averaging":
-        with pytest.raises(FitError, match=r"4 machines, 5 % of the input, 1\.21 s"):
+        with pytest.raises(FitError, match=r"size 4, 5 % of the input, 1\.21 s"):
             train(observations, job="grep", method=method)
         return
 
     model = train(observations, job="grep")
 
-    words = "Run 6 (4 machines, 5 % of the input, 1.21 s)"
+    words = "Run 6 (size 4, 5 % of the input, 1.21 s)"
     assert [warning for warning in model.warnings if words in warning]
     assert model.validation.median_error_percent < 5
     assert predict_seconds(model, executors=8) == pytest.approx(981, rel=0.05)
@@ -188,7 +188,7 @@ def test_which_of_few_runs_is_wrong_cannot_be_told_and_is_not_guessed():
     runs = first(4)
     runs["seconds"] = [*runs["seconds"][:3], 3.5]
 
-    words = r"contradict each other.* 2 machines, 2 % of the input, 3\.5 s"
+    words = r"contradict each other.* size 2, 2 % of the input, 3\.5 s"
     with pytest.raises(FitError, match=words) as raised:
         fitted(runs)
 
