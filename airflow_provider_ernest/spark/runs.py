@@ -228,9 +228,9 @@ def observe(
         )
     log = read_run(event_log)
     require_all_kept(log)
+    startup_seconds = registered_at(log, experiment.executors) - submitted_at - waited_seconds
     if executors_per_machine == 1:
         require_machines_of_their_own(log, experiment.executors)
-    startup_seconds = registered_at(log, experiment.executors) - submitted_at - waited_seconds
     observation = Observation(
         index=experiment.index,
         executors=experiment.executors,

@@ -37,7 +37,7 @@ def test_files_hold_numbers_with_the_unit_in_the_heading(scripts: Page):
     heading, first, second = text.splitlines()
     assert heading.replace('"', "").split(",") == [
         "at",
-        "executors",
+        "machines",
         "seconds",
         "needed_seconds",
         "cost_dollars",
@@ -53,5 +53,5 @@ def test_files_hold_numbers_with_the_unit_in_the_heading(scripts: Page):
     _, text = downloaded(scripts, scripts.locator("body"), "JSON")
     first, second = json.loads(text)
     assert (first["cost_dollars"], first["likely_low_seconds"], first["seconds"]) == (0.0117, 400.5, 431.25)
-    assert second["executors"] == 2
+    assert second["machines"] == 2
     assert second["likely_high_seconds"] is None

@@ -121,7 +121,7 @@ with DAG(
             bounds=DesignBounds(max_executors=4, min_scale=0.004, max_scale=0.02, max_runs=7),
             input=CLICKS,
             goal=GOAL,
-            cores_per_machine=1,
+            executor_cores=1,
         )
         cluster = EC2ClusterOperator(task_id="create_cluster")
         runs = SampleRunOperator.partial(
