@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import DAG, BaseOperator, Param, TaskGroup, XComArg, task
 
+from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
 from airflow_provider_ernest.operators import sample_run
 from airflow_provider_ernest.operators.choose_config import ChooseConfigOperator
 from airflow_provider_ernest.operators.experiment_design import ExperimentDesignOperator
 from airflow_provider_ernest.operators.fit_model import FitModelOperator
 from airflow_provider_ernest.settings import DesignBounds, SampledInput, SizingGoal, SparkJob
-from airflow_provider_ernest.task_group.training import RUN_NAME
+from airflow_provider_ernest.task_group.training import run_name
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -129,7 +130,7 @@ with DAG(
             job=SparkJob(name=JOB, application=__file__),
             input=CLICKS,
             cluster=cluster.output,
-            map_index_template=RUN_NAME,
+            map_index_template=run_name(LocalClusterSpec(machines=4)),
         ).expand(experiment=design.output)
         fit = FitModelOperator(
             task_id="fit_model",
