@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.exceptions import ErnestError, InvalidParameterError, MissingResourceError
 from airflow_provider_ernest.settings.goal import DYNAMIC
+from airflow_provider_ernest.settings.job import DEFAULT_FACTOR, LEAST_OVERHEAD_MEGABYTES
 from airflow_provider_ernest.spark.sizing import sizing_conf
 
 if TYPE_CHECKING:
@@ -123,8 +124,6 @@ OWN_SIZES = (
 """The job's own properties that a decision goes by. It sees none of the others: they may hold secrets, and
 whoever may see the DAG can read the XComs of a decision."""
 
-DEFAULT_FACTOR = 0.1
-LEAST_OVERHEAD_MEGABYTES = 384
 LEAST_HEAP_MEGABYTES = 450  # Spark reserves 300 MB and starts with no less than one and a half times as much
 
 SLACK_MEGABYTES = 1024

@@ -249,9 +249,14 @@ _PRICES = {
 }
 
 
+DEFAULT_FACTOR = 0.1
+LEAST_OVERHEAD_MEGABYTES = 384
+"""What Spark adds to the heap of an executor unless properties say otherwise: this share, at least so much."""
+
+
 def with_overhead(heap_megabytes: int) -> int:
-    """The memory of an executor's container by Spark's defaults: a tenth more, at least 384 MB."""
-    return heap_megabytes + max(heap_megabytes // 10, 384)
+    """The memory of an executor's container by Spark's defaults."""
+    return heap_megabytes + max(int(heap_megabytes * DEFAULT_FACTOR), LEAST_OVERHEAD_MEGABYTES)
 
 
 # What is known before any sample run: stored models, and past runs by their event logs.

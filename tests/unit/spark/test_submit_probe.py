@@ -37,9 +37,7 @@ def test_the_machines_are_rated(spark_submit):
     conf, whole = spark_submit.conf, ("spark.cores.max", "spark.executor.cores", "spark.task.cpus")
     assert [conf[name] for name in whole] == ["16", "8", "8"]
     assert (conf["spark.executor.memory"], conf["spark.driver.host"]) == ("512m", "127.0.0.1")
-    assert {"--machines=2", "--cores=8", "--rounds=2", "--interval-seconds=30"} <= set(
-        spark_submit.arguments
-    )
+    assert {"--machines=2", "--cores=8", "--rounds=2", "--interval-seconds=30"} <= set(spark_submit.arguments)
     probe(memory_megabytes=480)
     assert spark_submit.conf["spark.executor.memory"] == "480m", "never more than offered"
 
