@@ -184,6 +184,10 @@ def planned_cluster(machine: Mapping[str, Any]) -> TrainingCluster | None:
         if machine["kind"] in (EC2, EMR)
         else 0.0,
         market=optional_text(machine.get("market")),
+        # Absent in DAG runs of earlier versions, which counted machines.
+        executors_per_machine=optional_whole_number(
+            "executors_per_machine", machine.get("executors_per_machine", 1)
+        ),
     )
 
 

@@ -15,6 +15,7 @@ from airflow_provider_ernest.settings.values import (
     OptionalNumber,
     checked,
     count,
+    has_template,
     is_template,
     line,
     listed_texts,
@@ -220,25 +221,33 @@ class ConnectedCluster:
             raise InvalidParameterError(
                 given[0], getattr(self, given[0]), f"is a price beside {given[1]}", remedy="Give one of them."
             )
-        needs = {"machine": "executors_per_machine", "core": "executor_cores"}
-        missing = next((needs[way] for way in ways & needs.keys() if getattr(self, needs[way]) is None), "")
-        if "core" in ways and len(given) == 1:
-            missing = next(name for name in _PRICES if _PRICES[name] == "core" and name not in given)
+        missing = next((name for way in ways for name in _NEEDED[way] if getattr(self, name) is None), "")
         if missing:
             raise InvalidParameterError(
                 given[0], getattr(self, given[0]), f"says what an executor costs only with {missing}"
             )
 
     @property
-    def executor_price_per_hour(self) -> float | None:
-        """Dollars for one executor and hour, by whichever price is stated; None where none is."""
-        if self.price_per_machine_hour is not None:
-            return float(self.price_per_machine_hour) / float(self.executors_per_machine or 1)
-        if self.price_per_core_hour is None or self.price_per_gigabyte_hour is None:
-            return None if self.price_per_hour is None else float(self.price_per_hour)
-        memory = with_overhead(int(self.executor_memory_megabytes or 0)) / 1024
-        cores = float(self.executor_cores or 0)
-        return float(self.price_per_core_hour) * cores + float(self.price_per_gigabyte_hour) * memory
+    def has_price(self) -> bool:
+        """Whether a price of any kind is stated, be it as a template."""
+        return any(getattr(self, name) is not None for name in _PRICES)
+
+    @property
+    def executor_price_per_hour(self) -> OptionalNumber:
+        """Dollars for one executor and hour, by whichever price is stated; None where none is.
+
+        None also where it is to be computed from what is still a template.
+        """
+        if self.price_per_hour is not None or not self.has_price:
+            return self.price_per_hour
+        way = next(_PRICES[name] for name in _PRICES if getattr(self, name) is not None)
+        parts = [getattr(self, name) for name in ("price_per_machine_hour", *_NEEDED[way])]
+        if has_template(parts):
+            return None
+        if way == "machine":
+            return parts[0] / parts[1]
+        per_core, per_gigabyte, cores, heap = parts[1:]
+        return per_core * cores + per_gigabyte * with_overhead(heap) / 1024
 
 
 _PRICES = {
@@ -247,11 +256,16 @@ _PRICES = {
     "price_per_core_hour": "core",
     "price_per_gigabyte_hour": "core",
 }
+_NEEDED: Mapping[str, tuple[str, ...]] = {
+    "executor": (),
+    "machine": ("executors_per_machine",),
+    "core": ("price_per_core_hour", "price_per_gigabyte_hour", "executor_cores", "executor_memory_megabytes"),
+}
 
 
 DEFAULT_FACTOR = 0.1
 LEAST_OVERHEAD_MEGABYTES = 384
-"""What Spark adds to the heap of an executor unless properties say otherwise: this share, at least so much."""
+"""What Spark adds to an executor's heap unless properties say otherwise: this share, at least so much."""
 
 
 def with_overhead(heap_megabytes: int) -> int:

@@ -218,7 +218,13 @@ class TrainingBranch:
             "instance_type": self.instance_type,
             "executor_cores": self.cores,
             "executor_memory_megabytes": self.memory_megabytes,
+            "executors_per_machine": executors_per_machine(self.cluster),
             **{name: self._stated_or_checked(name) for name in KEPT_OF_MACHINE},
+            **(
+                {"price_per_hour": self.cluster.executor_price_per_hour}
+                if isinstance(self.cluster, ConnectedCluster)
+                else {}
+            ),
         }
 
     def for_find_model(self) -> Mapping[str, Any]:
@@ -599,11 +605,10 @@ def planned(cluster: ClusterSpec) -> PlannedCluster:
         # AWS tells the prices of EC2's machines; those of EMR include its own share.
         has_price=isinstance(cluster, EC2ClusterSpec)
         or (
-            cluster.executor_price_per_hour
+            cluster.has_price
             if isinstance(cluster, ConnectedCluster)
-            else getattr(cluster, "price_per_hour", None)
-        )
-        is not None,
+            else getattr(cluster, "price_per_hour", None) is not None
+        ),
         is_emr=isinstance(cluster, EmrJobFlow),
         limits_production=isinstance(cluster, LocalClusterSpec),
     )

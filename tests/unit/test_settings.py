@@ -25,6 +25,7 @@ from airflow_provider_ernest.settings import (
 )
 from airflow_provider_ernest.settings.values import settings_of
 from airflow_provider_ernest.task_group import ErnestTaskGroup
+from airflow_provider_ernest.task_group.training import planned
 from tests.unit.operators.stated import group_arguments
 
 GOAL = {"deadline_seconds": 60, "max_executors": 4, "price_per_hour": 1}
@@ -117,6 +118,11 @@ EMR = EmrJobFlow(
             ConnectedCluster,
             {**CONNECTED, "price_per_core_hour": 1},
             "price_per_core_hour=1 says .* only with price_per_gigabyte_hour",
+        ),
+        (
+            ConnectedCluster,
+            {**CONNECTED, "price_per_core_hour": 1, "price_per_gigabyte_hour": 1},
+            "price_per_core_hour=1 says .* only with executor_memory_megabytes",
         ),
         (ConnectedCluster, {**CONNECTED, "web_url": "lake:8080"}, "web_url='lake:8080' is not an http"),
     ],
@@ -274,11 +280,15 @@ def test_event_logs_may_be_named_by_their_place_alone():
         ({"price_per_hour": 0.25}, 0.25),
         ({"price_per_machine_hour": 0.6, "executors_per_machine": 3}, 0.2),
         ({"price_per_core_hour": 0.04, "price_per_gigabyte_hour": 0.005}, 2 * 0.04 + 4.4 * 0.005),
+        ({"price_per_hour": "{{ params.price }}"}, "{{ params.price }}"),
+        ({"price_per_machine_hour": "{{ params.price }}", "executors_per_machine": 3}, None),
     ],
 )
-def test_an_executor_costs_what_a_price_of_any_kind_says(prices: dict[str, Any], dollars: float | None):
+def test_an_executor_costs_what_a_price_of_any_kind_says(prices: dict[str, Any], dollars: Any):
     cluster = ConnectedCluster(**CONNECTED, executor_memory_megabytes=4096, **prices)
-    assert cluster.executor_price_per_hour == (None if dollars is None else pytest.approx(dollars, rel=1e-3))
+    expected = pytest.approx(dollars, rel=1e-3) if isinstance(dollars, float) else dollars
+    assert cluster.executor_price_per_hour == expected
+    assert planned(cluster).has_price == bool(prices)
 
 
 def test_a_cluster_and_bounds_are_stated_by_the_names_of_earlier_versions_too():

@@ -2,6 +2,7 @@
 
 import json
 from contextlib import nullcontext
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -319,6 +320,9 @@ def test_a_job_flow_of_emr_and_a_cluster_that_is_there_already():
     create = tasks["ernest.create_cluster"]
     assert (create.spec["spark_conn_id"], create.spec["executors"], create.pool) == ("lake", 4, "lake")
     assert tasks["ernest.design"].executor_cores == 8
+    priced = replace(there, price_per_machine_hour=0.6, executors_per_machine=3)
+    known = sized(priced, **PAST_RUNS).task_dict["ernest.fit_model"].machine
+    assert (known["price_per_hour"], known["executors_per_machine"]) == (pytest.approx(0.2), 3)
 
 
 def test_amazons_operators_start_and_end_a_job_flow_around_the_sample_runs():
