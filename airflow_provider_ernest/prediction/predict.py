@@ -330,9 +330,8 @@ def extrapolation(model: Model, *, executors: int, scale: float = 1.0) -> str:
     scale = positive_number("scale", scale)
     counts = [run.executors for run in model.observations]
     scales = [run.scale for run in model.observations]
-    tried = []
-    if not min(counts) <= executors <= max(counts):
-        least, most = min(counts), max(counts)
+    tried, least, most = [], min(counts), max(counts)
+    if not least <= executors <= most:
         of_most = words.executors(most, executors_per_machine=model.executors_per_machine)
         tried.append(("" if least == most else f"{count(least)} to ") + of_most)
     if scale > FURTHEST_SCALE * max(scales) or scale < min(scales):
@@ -340,7 +339,7 @@ def extrapolation(model: Model, *, executors: int, scale: float = 1.0) -> str:
         tried.append(f"{' to '.join(shares)} of the input")
     reasons = []
     if tried:
-        is_one = len(tried) == 1 and ("%" in tried[0] or tried[0] in ("1 machine", "1 executor"))
+        is_one = len(tried) == 1 and (least <= executors <= most or most == 1)
         reasons.append(f"Extrapolated: only {' and '.join(tried)} {'was' if is_one else 'were'} tried")
     reasons += _forecast(model, executors, scale).warnings
     return "; ".join(reason.rstrip(".") for reason in reasons)
