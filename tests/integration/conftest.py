@@ -6,7 +6,7 @@ import runpy
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import psutil
 import pytest
@@ -16,7 +16,10 @@ from airflow_provider_ernest.clusters.local import LocalCluster
 from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
 from benchmarks.demo.api import AirflowApi, TaskInstance
 from benchmarks.demo.progress import follow_run
+from tests.java_testbed import JavaTestbed
 from tests.yarn_testbed import YarnTestbed
+
+Testbed = TypeVar("Testbed", bound=JavaTestbed)
 
 ROOT = Path(__file__).parents[2]
 FLIGHTS = 336_776
@@ -92,17 +95,21 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ClusterHandle]
         assert not processes_mentioning(str(directory)), "nothing of the cluster is left"
 
 
-@pytest.fixture(scope="session")
-def yarn(tmp_path_factory: pytest.TempPathFactory) -> Iterator[YarnTestbed]:
-    """A real YARN of three NodeManagers with four cores each, shared by the tests that leave it so."""
-    if missing := YarnTestbed.missing():
+def shared_testbed(kind: type[Testbed], directory: Path) -> Iterator[Testbed]:
+    """A test bed for a session, which leaves nothing; skipped where it cannot be built, but never in CI."""
+    if missing := kind.missing():
         if os.environ.get("CI") == "true":
             pytest.fail(missing)
         pytest.skip(missing)
-    directory = tmp_path_factory.mktemp("yarn") / "shared"
-    with YarnTestbed(directory) as testbed:
+    with kind(directory) as testbed:
         yield testbed
-    assert not processes_mentioning(str(directory)), "nothing of YARN and its containers is left"
+    assert not processes_mentioning(str(directory)), "nothing of it and what it has started is left"
+
+
+@pytest.fixture(scope="session")
+def yarn(tmp_path_factory: pytest.TempPathFactory) -> Iterator[YarnTestbed]:
+    """A real YARN of three NodeManagers with four cores each, shared by the tests that leave it so."""
+    yield from shared_testbed(YarnTestbed, tmp_path_factory.mktemp("yarn") / "shared")
 
 
 def secret_of(handle: ClusterHandle) -> str:

@@ -30,7 +30,7 @@ from airflow_provider_ernest.processes import die_with_parent
 from airflow_provider_ernest.settings import ConnectedCluster, SampledInput, SparkJob
 from airflow_provider_ernest.spark.installation import find_spark_home
 from airflow_provider_ernest.spark.submit import ErnestSubmitHook
-from tests.integration.conftest import processes_mentioning, wait_until
+from tests.integration.conftest import shared_testbed, wait_until
 from tests.kubernetes_testbed import NAMESPACE, KubernetesTestbed, Pod
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
@@ -111,14 +111,7 @@ def running(kubernetes: KubernetesTestbed) -> list[Pod]:
 @pytest.fixture(scope="session")
 def kubernetes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KubernetesTestbed]:
     """A stand-in for a Kubernetes of two nodes with two cores and 3 GB each."""
-    if missing := KubernetesTestbed.missing():
-        if os.environ.get("CI") == "true":
-            pytest.fail(missing)
-        pytest.skip(missing)
-    directory = tmp_path_factory.mktemp("kubernetes") / "shared"
-    with KubernetesTestbed(directory) as testbed:
-        yield testbed
-    assert not processes_mentioning(str(directory)), "nothing of it and its pods is left"
+    yield from shared_testbed(KubernetesTestbed, tmp_path_factory.mktemp("kubernetes") / "shared")
 
 
 @pytest.fixture(autouse=True)

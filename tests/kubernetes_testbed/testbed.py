@@ -4,24 +4,17 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 import urllib.request
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from airflow_provider_ernest.spark.installation import find_java, find_spark_home
-
-BUILD = Path(__file__).parents[2] / "build" / "kubernetes"
-"""What `.ci/ensure_testbed kubernetes` makes."""
+from tests.java_testbed import SHORT_LIVES, JavaTestbed
 
 NAMESPACE = "default"
-
-_STOP_SECONDS = 60.0
-_SHORT_LIVES = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""Java's options for processes that live for a minute."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,10 +44,8 @@ class Pod:
     requests: dict[str, str]
 
 
-class KubernetesTestbed:
-    """An API of Kubernetes whose pods are processes of this machine; a context manager.
-
-    It ends with this process, however that ends, and all pods with it.
+class KubernetesTestbed(JavaTestbed):
+    """An API of Kubernetes whose pods are processes of this machine.
 
     Args:
         directory: an empty one, for configurations, logs and what the pods write.
@@ -62,6 +53,8 @@ class KubernetesTestbed:
         cores_per_node: what the pods of a node may request together; limits nothing.
         memory_megabytes_per_node: likewise.
     """
+
+    name = "kubernetes"
 
     def __init__(
         self,
@@ -71,32 +64,12 @@ class KubernetesTestbed:
         cores_per_node: int = 2,
         memory_megabytes_per_node: int = 3072,
     ) -> None:
-        self.directory = directory
-        self.event_logs = directory / "event_logs"
-        self.spark_conf = directory / "spark_conf"
-        """A SPARK_CONF_DIR whose defaults suit this machine, so that applications need not name them."""
+        super().__init__(directory)
         self.kube_config = directory / "kube_config"
         self.url = ""
         self._nodes = nodes
         self._cores = cores_per_node
         self._memory = memory_megabytes_per_node
-        self._process: subprocess.Popen[str] | None = None
-
-    @staticmethod
-    def missing() -> str | None:
-        """Why it cannot be started here; None where it can."""
-        if (BUILD / "classes" / "KubernetesTestbed.class").is_file():
-            return None
-        return (
-            f"{BUILD} is missing: `.ci/ensure_testbed kubernetes` makes it with Maven, or says why it cannot"
-        )
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.stop()
 
     @property
     def master_url(self) -> str:
@@ -112,42 +85,20 @@ class KubernetesTestbed:
         """Start it, and return when the API answers."""
         for folder in (self.event_logs, self.spark_conf):
             folder.mkdir(parents=True)
-        log = self.directory / "kubernetes.log"
-        with log.open("w") as output:
-            self._process = subprocess.Popen(
-                [
-                    *(str(find_java()), "-Xmx256m", "-cp", f"{BUILD / 'classes'}:{BUILD / 'lib'}/*"),
-                    *("KubernetesTestbed", str(self.directory), str(self._nodes)),
-                    *(str(self._cores), f"{self._memory}Mi", str(Path(__file__).with_name("entrypoint"))),
-                ],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=output,
-                text=True,
-                # Ctrl-C is for pytest, which then closes the standard input.
-                start_new_session=True,
-                env=_image(),
-            )
+        entrypoint = Path(__file__).with_name("entrypoint")
+        self._launch(
+            (self.directory, self._nodes, self._cores, f"{self._memory}Mi", entrypoint),
+            heap_megabytes=256,
+            environment=_image(),
+        )
+        assert self._process
         assert self._process.stdout
         port = self._process.stdout.readline().strip()
         if not port:
             self.stop()
-            raise RuntimeError(f"the stand-in for Kubernetes did not start: {log.read_text()[-3000:]}")
+            raise RuntimeError(f"the stand-in for Kubernetes did not start: {self.told()}")
         self.url = f"http://127.0.0.1:{port}"
         self._write_configurations()
-
-    def stop(self) -> None:
-        """End it and all pods; nothing happens where it has ended."""
-        process, self._process = self._process, None
-        if process is None:
-            return
-        assert process.stdin
-        process.stdin.close()
-        try:
-            process.wait(_STOP_SECONDS)
-        finally:
-            process.kill()
-            process.wait()
 
     def environment(self) -> dict[str, str]:
         """Environment variables of a spark-submit that runs applications here, and nowhere else."""
@@ -220,7 +171,7 @@ def _image() -> Mapping[str, str]:
         "PATH": f"{find_java().parent}:{Path(sys.executable).parent}:{os.environ['PATH']}",
         "SPARK_HOME": str(find_spark_home()),
         "PYSPARK_PYTHON": sys.executable,
-        "JDK_JAVA_OPTIONS": _SHORT_LIVES,
+        "JDK_JAVA_OPTIONS": SHORT_LIVES,
     }
 
 

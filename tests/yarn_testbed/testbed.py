@@ -5,7 +5,6 @@ from __future__ import annotations
 import getpass
 import json
 import os
-import subprocess
 import urllib.request
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,23 +12,16 @@ from typing import Any
 from xml.etree import ElementTree
 
 from airflow_provider_ernest.spark.installation import find_java, find_spark_home
-
-BUILD = Path(__file__).parents[2] / "build" / "yarn"
-"""What `.ci/ensure_testbed yarn` makes."""
+from tests.java_testbed import SHORT_LIVES, JavaTestbed
 
 SMALL_QUEUE = "small"
 """A queue that never gets more than a quarter of the cluster."""
 
 _RESOURCES = "org.apache.hadoop.yarn.util.resource"
-_STOP_SECONDS = 60.0
-_SHORT_LIVES = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""Java's options for processes that live for a minute. The tests' own name classes of another class path."""
 
 
-class YarnTestbed:
-    """A YARN of some NodeManagers, the first on 127.0.0.2; a context manager.
-
-    It ends with this process, whatever happens: when its standard input is closed, all is stopped.
+class YarnTestbed(JavaTestbed):
+    """A YARN of some NodeManagers, the first on 127.0.0.2.
 
     Args:
         directory: an empty one, for configurations, logs and what the containers write.
@@ -37,6 +29,8 @@ class YarnTestbed:
         cores_per_node: virtual cores of each. YARN counts them and limits nothing.
         memory_megabytes_per_node: of each; counted, too.
     """
+
+    name = "yarn"
 
     def __init__(
         self,
@@ -46,59 +40,28 @@ class YarnTestbed:
         cores_per_node: int = 4,
         memory_megabytes_per_node: int = 6144,
     ) -> None:
-        self.directory = directory
+        super().__init__(directory)
         self.hosts = [f"127.0.0.{number + 1}" for number in range(1, nodes + 1)]
-        self.event_logs = directory / "event_logs"
         self.hadoop_conf = directory / "hadoop_conf"
         """What Spark and Airflow need as HADOOP_CONF_DIR."""
-        self.spark_conf = directory / "spark_conf"
-        """A SPARK_CONF_DIR whose defaults suit this machine, so that applications need not name them."""
         self.web_url = ""
         """The ResourceManager's address of pages and of the REST API, such as http://127.0.0.1:43210."""
         self._cores = cores_per_node
         self._memory = memory_megabytes_per_node
-        self._process: subprocess.Popen[str] | None = None
-
-    @staticmethod
-    def missing() -> str | None:
-        """Why it cannot be started here; None where it can."""
-        if (BUILD / "classes" / "YarnTestbed.class").is_file():
-            return None
-        return "needs YARN: run .ci/ensure_testbed yarn, which fetches it with Maven or says why it cannot"
-
-    def __enter__(self) -> YarnTestbed:
-        self.start()
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.stop()
 
     def start(self) -> None:
         """Start it, and return when all NodeManagers take containers (15 s on two cores)."""
-        for folder in (self.event_logs, self.hadoop_conf, self.spark_conf, self.directory / "server_conf"):
+        server_conf = self.directory / "server_conf"
+        for folder in (self.event_logs, self.hadoop_conf, self.spark_conf, server_conf):
             folder.mkdir(parents=True)
         self._write_configurations()
-        java = find_java().resolve()
-        with (self.directory / "yarn.log").open("w") as log:
-            self._process = subprocess.Popen(
-                [
-                    str(java),
-                    "-Xmx512m",
-                    "-cp",
-                    f"{self.directory / 'server_conf'}:{BUILD / 'classes'}:{BUILD / 'lib'}/*",
-                    "YarnTestbed",
-                    str(len(self.hosts)),
-                    str(self.directory / "nodes"),
-                ],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=log,
-                text=True,
-                cwd=self.directory,
-                # Ctrl-C is for pytest, which then closes the standard input.
-                start_new_session=True,
-                env=os.environ | {"JAVA_HOME": str(java.parents[1]), "JDK_JAVA_OPTIONS": _SHORT_LIVES},
-            )
+        java_home = find_java().resolve().parents[1]
+        self._launch(
+            (len(self.hosts), self.directory / "nodes"),
+            heap_megabytes=512,
+            environment=os.environ | {"JAVA_HOME": str(java_home), "JDK_JAVA_OPTIONS": SHORT_LIVES},
+            configuration=server_conf,
+        )
         addresses = self._answer("READY")
         self.web_url = f"http://{addresses['yarn.resourcemanager.webapp.address']}"
         waiting = {
@@ -107,19 +70,6 @@ class YarnTestbed:
             "yarn.resourcemanager.connect.retry-interval.ms": "1000",
         }
         _write_properties(self.hadoop_conf / "yarn-site.xml", addresses | waiting)
-
-    def stop(self) -> None:
-        """Stop it and all containers; nothing happens where it has ended."""
-        if self._process is None:
-            return
-        assert self._process.stdin
-        self._process.stdin.close()
-        try:
-            self._process.wait(_STOP_SECONDS)
-        finally:
-            self._process.kill()
-            self._process.wait()
-            self._process = None
 
     def environment(self) -> Mapping[str, str]:
         """Environment variables by which spark-submit finds this YARN."""
@@ -170,8 +120,7 @@ class YarnTestbed:
             name, is_property, value = line.partition("=")
             if not is_property:
                 self.stop()
-                log = (self.directory / "yarn.log").read_text()
-                raise RuntimeError(f"YARN did not answer {last} but {line!r}: {log[-3000:]}")
+                raise RuntimeError(f"YARN did not answer {last} but {line!r}: {self.told()}")
             properties[name] = value
         return properties
 
