@@ -28,7 +28,7 @@ def test_find_the_job_that_saves_most_and_why(site: Site, visit):
     part = page.locator("#job-0")
     expect(part).to_have_attribute("open", "")
     expect(part).to_contain_text("Why it takes as long")
-    expect(part.locator(".figure")).to_contain_text("on other numbers of machines")
+    expect(part.locator(".figure")).to_contain_text("on other sizes")
     expect(part.get_by_role("img", name=re.compile("^today: 30"))).to_be_visible()
 
 
