@@ -91,7 +91,8 @@ def _connection(args: Namespace) -> str:
     try:
         from airflow_provider_ernest.operators.existing_cluster import master_of_connection
 
-        return f"{args.connection} is {master_of_connection(args.connection)}"
+        # Where drivers on the cluster log is the DAG's matter.
+        return f"{args.connection} is {master_of_connection(args.connection, event_logs='')}"
     except ErnestError:
         raise
     except Exception as error:  # no Airflow here, or a database that is not there or not of this version

@@ -40,7 +40,7 @@ class ClusterHandle(Document):
         web_url: http address of a standalone master's page and its /json/ state; None for other masters.
         machines: its workers, all of one type.
         expires_at: ISO 8601; the cluster ends itself then at the latest.
-        directory: a local cluster's state and logs, or an EMR cluster's event logs (s3://...).
+        directory: a local cluster's state and logs; of others the folder of event logs, where they have one.
         spark_conn_id: the Airflow connection through which jobs are submitted, if any.
         python: the Python of PySpark's workers on the machines; None for each machine's default.
         authenticates: its daemons and applications share a secret, which the tasks fetch when they need it.

@@ -75,6 +75,7 @@ def look_up(spec: ConnectedCluster, master_url: str) -> ClusterHandle:
         spark_conn_id=spec.spark_conn_id,
         python=spec.python,
         driver_host=spec.driver_host,
+        directory=spec.event_log_uri,
         executors_per_machine=spec.executors_per_machine or alone,
     )
 

@@ -41,10 +41,11 @@ from airflow_provider_ernest.eventlog.tables import (
     IntColumn,
     TaskColumns,
     busy_seconds,
+    whole_number,
 )
 from airflow_provider_ernest.exceptions import EventLogError, SampleRunError
 from airflow_provider_ernest.privacy import without_credentials
-from airflow_provider_ernest.words import count, counted
+from airflow_provider_ernest.words import count, counted, duration
 
 _FAR_APART = 2.0  # the least ratio of two sizes by which they can be told apart
 _TICK_SECONDS = 0.001  # of Spark's clock: a stage that begins and ends in one tick has run all the same
@@ -98,6 +99,37 @@ def registered_at(log: EventLog, executors: int) -> float:
             "spark.cores.max or spark.executor.cores.",
         )
     return log.executors[executors - 1].added_at
+
+
+def executors_in_time(log: EventLog, executors: int) -> int:
+    """How many of the executors that a run asked for its first task waited for.
+
+    Raises:
+        SampleRunError: others came later, so that its time is that of no number of executors.
+    """
+    first_task = float(log.task_columns.launched_at.min(initial=math.inf))
+    came = [each.added_at for each in log.executors[:executors]]
+    late = [moment for moment in came if moment > first_task]
+    if late and len(late) < len(came):
+        after = duration(round(late[-1] - first_task))
+        raise SampleRunError(
+            f"{len(came) - len(late)} of {executors} executors came in time, and {len(late)} more up to "
+            f"{after} after the work had begun: its time is that of no number of executors.",
+            remedy="Raise wait_timeout_seconds, let fewer sample runs be active at once, or lower "
+            "max_executors of the design.",
+        )
+    return len(came) or executors
+
+
+def waited_in_vain_seconds(log: EventLog, executors: int) -> float:
+    """How long a run with so many executors waited for the rest of those that it was submitted to.
+
+    Spark gives up after spark.scheduler.maxRegisteredResourcesWaitingTime, which `sizing_conf` sets.
+    """
+    told = log.properties.get("spark.scheduler.maxRegisteredResourcesWaitingTime", "")
+    first_task = float(log.task_columns.launched_at.min(initial=math.inf))
+    gave_up_at = log.started_at + (whole_number(told.removesuffix("s")) or 0)
+    return max(0.0, min(gave_up_at, first_task) - registered_at(log, executors))
 
 
 def require_machines_of_their_own(log: EventLog, executors: int) -> None:

@@ -56,7 +56,8 @@ class ExistingClusterOperator(BaseOperator):
 
         with no_vain_retries(), failure_pushed(context):
             spec = settings_of(ConnectedCluster, self.spec, "spec")
-            handle = look_up(spec, master_of_connection(spec.spark_conn_id))
+            master = master_of_connection(spec.spark_conn_id, event_logs=spec.event_log_uri)
+            handle = look_up(spec, master)
         self.log.info(
             "Spark at %s: %d machines of %d cores%s",
             handle.master_url,
@@ -67,13 +68,16 @@ class ExistingClusterOperator(BaseOperator):
         return handle.to_dict()
 
 
-def master_of_connection(spark_conn_id: str) -> str:
+def master_of_connection(spark_conn_id: str, *, event_logs: str | None = None) -> str:
     """Return the master that a connection points at, as spark-submit gets it.
 
+    `event_logs` is the folder that drivers on the cluster write their event logs to.
+
     Raises:
-        InvalidParameterError: it is not a Spark connection, or runs drivers on the cluster.
+        InvalidParameterError: it is not a Spark connection, or runs drivers where they cannot be observed.
         MissingResourceError: there is no such connection, or Kubernetes support is not installed.
     """
+    from airflow_provider_ernest.spark.remote_driver import require_observable_driver
     from airflow_provider_ernest.spark.submit import ErnestSubmitHook, require_connection
 
     kind = require_connection(spark_conn_id).conn_type
@@ -93,21 +97,9 @@ def master_of_connection(spark_conn_id: str) -> str:
             f"{error}.",
             remedy="Install it: pip install apache-airflow-providers-cncf-kubernetes.",
         ) from error
-    require_own_driver(hook)
+    require_observable_driver(hook, event_logs=event_logs)
     # Taken from the hook, so that both always mean the same master.
     return str(hook._connection["master"])
-
-
-def require_own_driver(hook: ErnestSubmitHook) -> None:
-    """Refuse a driver on the cluster: its event log would lie there, and it would not end with the task."""
-    mode = hook._connection["deploy_mode"]
-    if mode not in (None, "client"):
-        raise InvalidParameterError(
-            "deploy_mode",
-            mode,
-            "puts the driver where its run can neither be observed nor ended",
-            remedy='Use "client", in submit_options as in the extra of the connection ("deploy-mode").',
-        )
 
 
 def require_same_master(hook: ErnestSubmitHook, handle: ClusterHandle) -> None:

@@ -20,6 +20,7 @@ from airflow_provider_ernest.operators.task_context import (
     failure_pushed,
     no_vain_retries,
     origin_of,
+    owner_of,
     rendered_texts,
     staging,
 )
@@ -52,7 +53,7 @@ class SampleRunOperator(OfJob, EmitsLineage, BaseOperator):
     application is submitted to exactly the experiment's number of executors, through the spark provider's
     hook or as a step of EMR. Spark's event log gives the clean run time and verifies that all executors
     worked and stayed to the end. Runs may share a cluster: first come, first served, and waiting is not
-    counted.
+    counted. On YARN and Kubernetes a run whose executors do not all come in time counts on those that came.
 
     Returns the `Observation` document, which is also stored.
 
@@ -160,6 +161,12 @@ class SampleRunOperator(OfJob, EmitsLineage, BaseOperator):
             duration(observation.waited_seconds),
             units,
         )
+        if observation.executors < experiment.executors:
+            self.log.warning(
+                "%d of its %d executors came in time: it counts as a run on these",
+                observation.executors,
+                experiment.executors,
+            )
         self._keep(observation, event_log, job, handle)
         self.add_lineage(observation, inputs=[sampled.path])
         return observation.to_dict()
@@ -176,6 +183,7 @@ class SampleRunOperator(OfJob, EmitsLineage, BaseOperator):
         rendered = rendered_texts(self, dict(self.conf), context)
         return RunRequest(
             name=f"ernest-sample-{self.experiment['index']}",
+            owner=owner_of(context),
             application=job.application,
             application_args=rendered_texts(self, list(job.application_args), names),
             executors=sample.executors,
@@ -321,6 +329,7 @@ class RunRequest:
     """What to run, and on how many executors. Only this run's event log goes to the local `directory`."""
 
     name: str
+    owner: str  # by which its task, in any of its tries, knows it again; no other task has it
     application: str
     application_args: Sequence[str]
     executors: int
@@ -354,7 +363,7 @@ def submission(handle: ClusterHandle, *, request: RunRequest, log: Any) -> Drive
 
 
 class DriverSubmission:
-    """A run whose driver is a child of this task.
+    """A run by spark-submit, whose driver is a child of this task or on the cluster.
 
     Attributes:
         waited_seconds: how long it waited for executors that other runs held.
@@ -380,6 +389,7 @@ class DriverSubmission:
             limits=request.limits,
             end=self._hook.end,
             log=self._hook.log,
+            driver_has_begun=lambda: self._hook.driver_has_begun,
         ) as watch:
             try:
                 self._hook.run(application)
@@ -396,12 +406,15 @@ class DriverSubmission:
 
 def _hook(handle: ClusterHandle, request: RunRequest) -> ErnestSubmitHook:
     from airflow_provider_ernest.clusters.existing import EXISTING
-    from airflow_provider_ernest.operators.existing_cluster import require_own_driver, require_same_master
+    from airflow_provider_ernest.operators.existing_cluster import require_same_master
     from airflow_provider_ernest.operators.spark_submit import driver_properties
     from airflow_provider_ernest.operators.task_context import cluster_secret
+    from airflow_provider_ernest.spark.remote_driver import require_observable_driver
     from airflow_provider_ernest.spark.sizing import event_log_conf
-    from airflow_provider_ernest.spark.submit import ErnestSubmitHook
+    from airflow_provider_ernest.spark.submit import CLIENT, ErnestSubmitHook, deploy_mode_of
 
+    if handle.kind == EXISTING and deploy_mode_of(str(handle.spark_conn_id), request.options) != CLIENT:
+        return _remote_hook(handle, request)
     target: dict[str, Any] = {"spark_conn_id": handle.spark_conn_id}
     if handle.kind != EXISTING:
         target = {"master_url": handle.master_url, "secret": cluster_secret(handle)}
@@ -416,10 +429,37 @@ def _hook(handle: ClusterHandle, request: RunRequest) -> ErnestSubmitHook:
         options=request.options,
         **target,
     )
-    require_own_driver(hook)
+    require_observable_driver(hook, event_logs=None)
     if handle.kind == EXISTING:
         require_same_master(hook, handle)
     return hook
+
+
+def _remote_hook(handle: ClusterHandle, request: RunRequest) -> ErnestSubmitHook:
+    """The way to a cluster that runs the driver, too: nothing of this host's is told to it."""
+    from airflow_provider_ernest.operators.existing_cluster import require_same_master
+    from airflow_provider_ernest.spark.remote_driver import (
+        RemoteDriverHook,
+        as_hadoop_reads,
+        require_observable_driver,
+    )
+    from airflow_provider_ernest.spark.sizing import event_log_conf
+    from airflow_provider_ernest.spark.submit import DRIVER_HOST, ErnestSubmitHook
+
+    told = {"application_args": list(request.application_args), "name": request.name}
+    named: dict[str, Any] = {"spark_conn_id": handle.spark_conn_id, "options": request.options, **told}
+    hook = ErnestSubmitHook(conf={}, **named)
+    require_observable_driver(hook, event_logs=handle.directory)
+    require_same_master(hook, handle)
+    event_logs = str(handle.directory)
+    own = {name: value for name, value in handle.spark_conf().items() if name != DRIVER_HOST}
+    return RemoteDriverHook(
+        owner=f"ernest-{request.owner}",
+        event_logs=event_logs,
+        directory=request.directory,
+        conf={**own, **request.conf, **request.sized_conf(), **event_log_conf(as_hadoop_reads(event_logs))},
+        **named,
+    )
 
 
 def _step(handle: ClusterHandle, request: RunRequest, log: Any) -> StepRun:
@@ -436,6 +476,7 @@ def _step(handle: ClusterHandle, request: RunRequest, log: Any) -> StepRun:
             options=request.options,
             staging_uri=request.staging_uri,
         ),
+        owner=request.owner,
         clients=aws_clients(handle.aws_conn_id, handle.region),
         directory=request.directory,
         limits=request.limits,

@@ -246,6 +246,11 @@ def task_path(context: Context) -> Path:
     return Path(path_name(task.dag_id)) / path_name(task.run_id) / f"{path_name(task.task_id)}{mapped}"
 
 
+def owner_of(context: Context) -> str:
+    """Names what this task instance starts elsewhere, so that each of its tries finds it again."""
+    return hashlib.sha256(task_path(context).as_posix().encode()).hexdigest()[:12]
+
+
 def path_name(text: str) -> str:
     """A readable file name for any text, distinct for distinct texts. Hadoop paths bear no colon."""
     safe = re.sub(r"[^A-Za-z0-9_.-]", "-", text).lstrip(".")[:100]

@@ -32,6 +32,8 @@ from airflow_provider_ernest.settings.values import (
     whole_number,
 )
 
+_ADDRESS_OR_PATH = re.compile(r"/|[A-Za-z][\w+.-]*:/")
+
 FILES, FIRST_ROWS, ARGUMENT = SAMPLINGS = ("files", "first_rows", "argument")
 """How a sample of the input is taken; see `spark.input`."""
 
@@ -47,6 +49,17 @@ def _conf(parameter: str, value: Any) -> Mapping[str, Any]:
                 remedy="Write Spark's properties in quotes.",
             )
     return {**value}
+
+
+def _event_log_folder(parameter: str, value: Any) -> str:
+    if not _ADDRESS_OR_PATH.match(line(parameter, value)):
+        raise InvalidParameterError(
+            parameter,
+            value,
+            "is neither an address nor an absolute path",
+            remedy="Write hdfs://HOST/FOLDER, s3a://BUCKET/FOLDER or /SHARED/FOLDER, for example.",
+        )
+    return str(value)
 
 
 def _web_url(parameter: str, value: Any) -> str:
@@ -128,7 +141,7 @@ class ConnectedCluster:
 
     kind: ClassVar[str] = "existing"
 
-    spark_conn_id: str = setting(line, 'the Airflow connection of its master, in deploy mode "client"')
+    spark_conn_id: str = setting(line, "the Airflow connection of its master")
     executors: OptionalCount = setting(
         count,
         "how many executors it can give at least; default: one for each worker of a standalone master. YARN "
@@ -197,6 +210,12 @@ class ConnectedCluster:
     )
     driver_host: str | None = setting(
         line, "address at which its machines reach the Airflow worker; default: it is found", default=None
+    )
+    event_log_uri: str | None = setting(
+        _event_log_folder,
+        "existing folder for event logs that drivers on the cluster write and the Airflow worker reads "
+        "(hdfs://..., s3a://..., a shared folder); needed in deploy mode cluster only",
+        default=None,
     )
 
     def __post_init__(self) -> None:

@@ -16,12 +16,14 @@ from airflow_provider_ernest.documents.runs import Observation
 from airflow_provider_ernest.eventlog.files import application_of_name, find_event_log
 from airflow_provider_ernest.eventlog.reading import EventLogProgress
 from airflow_provider_ernest.eventlog.run_facts import (
+    executors_in_time,
     read_run,
     registered_at,
     require_all_kept,
     require_machines_of_their_own,
     run_metrics,
     run_seconds,
+    waited_in_vain_seconds,
 )
 from airflow_provider_ernest.exceptions import ClusterLostError, SampleRunError
 from airflow_provider_ernest.spark.machines import read_state
@@ -75,8 +77,10 @@ class RunWatch:
 
     Use it as a context manager around the submission. When a limit is passed, or the cluster or an executor
     of the run is lost, it calls `end`, once and from its thread, and keeps the reason in `ended_because`.
-    Only this run writes its event log into the directory; without a standalone master's page (`web_url`)
-    waiting cannot be told from starting.
+    Only this run writes its event log into the directory. Without a standalone master's page (`web_url`)
+    waiting cannot be told from starting, and Spark begins with the executors that came in time.
+    `driver_has_begun` tells of a driver on the cluster, whose event log is not seen before its end; it
+    returns None for one on this host.
     """
 
     def __init__(
@@ -89,6 +93,7 @@ class RunWatch:
         limits: RunLimits,
         end: Callable[[], object],
         log: Any,
+        driver_has_begun: Callable[[], bool | None] = lambda: None,
     ) -> None:
         self.waited_seconds = 0.0
         self.application_id: str | None = None
@@ -100,6 +105,7 @@ class RunWatch:
         self._limits = limits
         self._end = end
         self._log = log
+        self._driver_has_begun = driver_has_begun
         self._progress = EventLogProgress()
         self._waiting_since: float | None = None
         self._granted_at: float | None = None
@@ -140,7 +146,7 @@ class RunWatch:
 
     def _look_at_master(self) -> None:
         if self._web_url is None:
-            is_running = self._progress.tasks or not self._progress.is_followed
+            is_running = self._driver_has_begun() or self._progress.tasks or not self._progress.is_followed
             self._granted_at = self._granted_at or (time.monotonic() if is_running else None)
             return
         try:
@@ -172,7 +178,7 @@ class RunWatch:
                     f"it waits for {self._executors} machines, and {self._alive} of the cluster are still "
                     "alive (lost to a spot interruption?)"
                 )
-            if watched_seconds > self._limits.wait_seconds:
+            if watched_seconds > self._limits.wait_seconds and not self._begins_with_fewer:
                 return f"it did not get its {self._cores} cores within {duration(self._limits.wait_seconds)}"
         elif self._is_short_of_executors and now - self._granted_at > REGISTER_SECONDS:
             return (
@@ -180,13 +186,24 @@ class RunWatch:
                 f"within {duration(REGISTER_SECONDS)}; see the executors' stderr on the workers (a wrong "
                 "JVM option?)"
             )
-        elif self._limits.run_seconds is not None and now - self._granted_at > self._limits.run_seconds:
+        elif self._limits.run_seconds is not None and now - self._granted_at > self._most_seconds:
             return f"it took longer than run_timeout_seconds={self._limits.run_seconds:.0f}"
         return None
 
     @property
+    def _begins_with_fewer(self) -> bool:
+        return self._web_url is None and self._progress.executors > 0
+
+    @property
     def _is_short_of_executors(self) -> bool:
-        return self._progress.is_followed and self._progress.executors < self._executors
+        is_known = self._web_url is not None and self._progress.is_followed
+        return is_known and self._progress.executors < self._executors
+
+    @property
+    def _most_seconds(self) -> float:
+        # A driver on the cluster waits for its executors when it has begun.
+        waits = self._limits.wait_seconds if self._driver_has_begun() else 0.0
+        return waits + (self._limits.run_seconds or 0.0)
 
     def _report(self) -> None:
         now = time.monotonic()
@@ -215,10 +232,11 @@ def observe(
     """Read from a run's event log what it really did; with the log, which nobody need read again.
 
     Times are seconds since the epoch, but for the seconds that the run waited for executors that others held.
-    Only this run wrote its event log into the directory.
+    Only this run wrote its event log into the directory. Where a cluster places executors as it likes, and
+    fewer came in time than the experiment asks for, it counts as a run on these.
 
     Raises:
-        SampleRunError: there is no event log, or executors were missing or lost.
+        SampleRunError: there is no event log, or executors were missing, late or lost.
     """
     event_log = find_event_log(directory)
     if event_log is None:
@@ -228,16 +246,20 @@ def observe(
         )
     log = read_run(event_log)
     require_all_kept(log)
-    startup_seconds = registered_at(log, experiment.executors) - submitted_at - waited_seconds
+    executors = experiment.executors
     if executors_per_machine == 1:
-        require_machines_of_their_own(log, experiment.executors)
+        require_machines_of_their_own(log, executors)
+    else:
+        executors = executors_in_time(log, executors)
+    startup_seconds = registered_at(log, executors) - submitted_at - waited_seconds
+    in_vain_seconds = waited_in_vain_seconds(log, executors) if executors < experiment.executors else 0.0
     observation = Observation(
         index=experiment.index,
-        executors=experiment.executors,
+        executors=executors,
         scale=sample.scale,
-        seconds=run_seconds(log, experiment.executors),
+        seconds=run_seconds(log, executors) - in_vain_seconds,
         startup_seconds=max(0.0, startup_seconds),
-        waited_seconds=waited_seconds,
+        waited_seconds=waited_seconds + in_vain_seconds,
         instance_type=instance_type,
         iterations=experiment.iterations,
         application_id=log.application_id,

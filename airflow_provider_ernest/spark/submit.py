@@ -40,8 +40,11 @@ DRIVER_HOST = "spark.driver.host"
 BIND_ADDRESS = "spark.driver.bindAddress"
 DRIVER_PYTHON = "spark.pyspark.driver.python"
 
+CLIENT = "client"
+"""The deploy mode that is Spark's default."""
+
 SECRET_PROPERTY = "spark.authenticate.secret"  # noqa: S105  the name of a property is no secret
-_STANDALONE = "spark://"
+STANDALONE = "spark://"
 
 KILL_GRACE_SECONDS = 3.0
 """How long a driver may take to deregister its application before it is killed; Airflow gives about 5 s."""
@@ -104,12 +107,17 @@ class ErnestSubmitHook(SparkSubmitHook):
             **options,
         )
         self._output = DriverOutput()
-        is_standalone = self._connection["master"].startswith(_STANDALONE)
+        is_standalone = self._connection["master"].startswith(STANDALONE)
         is_client = self._connection["deploy_mode"] != "cluster"
         address = conf.get(BIND_ADDRESS) if is_standalone and is_client else None
         if address and "SPARK_LOCAL_IP" not in os.environ:
             # The driver's pages listen where the driver does: Spark's default is all interfaces.
             self._env_vars = {"SPARK_LOCAL_IP": address, **(self._env_vars or {})}
+
+    @property
+    def driver_has_begun(self) -> bool | None:
+        """Whether a driver on the cluster has; None of one on this host."""
+        return None
 
     def get_connection(self, conn_id: str) -> Connection:  # type: ignore[override]
         """The master's connection, made up where only its address is known."""
@@ -234,6 +242,12 @@ def require_connection(spark_conn_id: str) -> Connection:
         ) from error
 
 
+def deploy_mode_of(spark_conn_id: str, options: Mapping[str, Any]) -> str:
+    """Where the driver of a run is to be, "client" or "cluster": by the option, else by the connection."""
+    stated = options.get("deploy_mode") or require_connection(spark_conn_id).extra_dejson.get("deploy-mode")
+    return str(stated or CLIENT)
+
+
 def check_options(options: Mapping[str, Any]) -> None:
     """Refuse options that the provider's hook does not know, or that are set here."""
     refuse_sizes(options, within="submit_options")
@@ -257,7 +271,7 @@ def driver_conf(master_url: str, *, conf: Mapping[str, str] | None = None) -> di
     """
     given = conf or {}
     wanted = {DRIVER_PYTHON: sys.executable}
-    if master_url.startswith(_STANDALONE) and not {DRIVER_HOST, BIND_ADDRESS} <= given.keys():
+    if master_url.startswith(STANDALONE) and not {DRIVER_HOST, BIND_ADDRESS} <= given.keys():
         route = local_address(master_url)
         # The driver may be known by an address of a gateway, at which it cannot listen itself.
         host = given.get(DRIVER_HOST, route)
@@ -268,7 +282,7 @@ def driver_conf(master_url: str, *, conf: Mapping[str, str] | None = None) -> di
 def local_address(master_url: str) -> str:
     """This host's address on the route to a standalone master. Nothing is sent."""
     # With several masters (high availability) the first stands for all.
-    host, _, port = master_url.removeprefix(_STANDALONE).split(",")[0].rpartition(":")
+    host, _, port = master_url.removeprefix(STANDALONE).split(",")[0].rpartition(":")
     try:
         found = socket.getaddrinfo(host.strip("[]"), int(port), type=socket.SOCK_DGRAM)
         family, kind, _, _, address = found[0]
@@ -378,6 +392,8 @@ _REFUSED_SECRET = re.compile(r"SaslException: .*Mismatched response")
 """Logged by a driver whose secret is not its master's. It then fails in whichever call came first."""
 _NAMESPACE = re.compile(r"\s+namespace: (\S+)")
 """Logged by spark-submit in cluster mode, among what else it knows of the driver's pod."""
+_POD_RUNS = re.compile(r"\bphase: (Running|Succeeded|Failed)\b")
+"""Logged likewise."""
 _ONLY_EXIT_CODE = "org.apache.spark.SparkUserAppException"
 """Behind the trace of a Python program, it says no more than that there was one."""
 
@@ -391,6 +407,8 @@ class DriverOutput:
         self.secret_is_refused = False
         self.namespace: str | None = None
         """Of the driver's pod on Kubernetes."""
+        self.pod_runs = False
+        """Whether that pod has begun."""
         self._is_in_trace = False
 
     def lines(self, output: Iterable[Any]) -> Iterator[Any]:
@@ -404,6 +422,7 @@ class DriverOutput:
             self.secret_is_refused = True
         if found_namespace := _NAMESPACE.fullmatch(line):
             self.namespace = found_namespace[1]
+        self.pod_runs = self.pod_runs or bool(_POD_RUNS.search(line))
         if _LOGGED.match(line):
             self._is_in_trace = False
         elif _TRACE.match(line):

@@ -10,7 +10,6 @@ import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Self
 from urllib.error import HTTPError
@@ -19,29 +18,18 @@ import psutil
 import pytest
 from airflow.providers.apache.spark.hooks import spark_submit
 
-from airflow_provider_ernest.documents.runs import Experiment, Observation
 from airflow_provider_ernest.eventlog.run_facts import read_run
 from airflow_provider_ernest.eventlog.tables import EventLog
 from airflow_provider_ernest.exceptions import SampleRunError
 from airflow_provider_ernest.history.observations import past_run
-from airflow_provider_ernest.operators.existing_cluster import ExistingClusterOperator
-from airflow_provider_ernest.operators.sample_run import SampleRunOperator
 from airflow_provider_ernest.processes import die_with_parent
-from airflow_provider_ernest.settings import ConnectedCluster, SampledInput, SparkJob
 from airflow_provider_ernest.spark.installation import find_spark_home
 from airflow_provider_ernest.spark.submit import ErnestSubmitHook
 from tests.integration.conftest import shared_testbed, wait_until
+from tests.integration.sample_runs import APPLICATION, SMALL, SampleRun
 from tests.kubernetes_testbed import NAMESPACE, KubernetesTestbed, Pod
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
-
-APPLICATION = Path(__file__).parent / "jobs" / "count_lines.py"
-SMALL = {
-    "spark.executor.cores": "1",
-    "spark.executor.memory": "512m",
-    "spark.driver.memory": "512m",
-    "spark.locality.wait": "0s",
-}
 
 
 class KubernetesRun:
@@ -134,6 +122,8 @@ def connection(kubernetes, tmp_path, monkeypatch):
     told = {"conn_type": "spark", "host": host, "port": int(port)}
     monkeypatch.setenv("AIRFLOW_CONN_SPARK_PODS", json.dumps(told))
     monkeypatch.setattr(spark_submit, "kube_client", KubernetesClient(kubernetes), raising=False)
+    package = SimpleNamespace(client=SimpleNamespace(V1DeleteOptions=dict))
+    monkeypatch.setitem(sys.modules, "kubernetes", package)
     return "spark_pods"
 
 
@@ -148,33 +138,16 @@ class KubernetesClient:
     def get_kube_client(self) -> Self:
         return self
 
+    def read_namespaced_pod(self, name: str, namespace: str) -> Any:
+        return self._kubernetes.request(f"api/v1/namespaces/{namespace}/pods/{name}")
+
     def delete_namespaced_pod(self, name: str, namespace: str, **options: Any) -> None:
         assert namespace == NAMESPACE
         self._kubernetes.delete_pod(name)
 
 
-def sample_run(connection: str, input_files: Path, *, executors: int, cores: int = 1, **changes: Any) -> Any:
-    """A sample run on so many executors, as the tasks of a training make one."""
-    task = {"dag_id": "nightly", "run_id": "one", "task_id": "run", "try_number": 1, "map_index": -1}
-    context: Any = {"ti": SimpleNamespace(**task, xcom_push=lambda **pushed: None)}
-    pods = ConnectedCluster(
-        spark_conn_id=connection, executors=executors, executor_cores=cores, executor_memory_megabytes=512
-    )
-    cluster = ExistingClusterOperator(task_id="cluster", spec=pods).execute(context)
-    return SampleRunOperator(
-        task_id="run",
-        experiment=Experiment(index=0, executors=executors, scale=0.25, partitions=6).to_dict(),
-        job=SparkJob(
-            name="count", application=str(APPLICATION), application_args=["{{ sample.input }}"], conf=SMALL
-        ),
-        input=SampledInput(path=str(input_files)),
-        cluster=cluster,
-        **changes,
-    ).execute(context)
-
-
 def test_a_sample_run_has_its_executors_in_pods(kubernetes, connection, input_files):
-    observation = Observation.from_dict(sample_run(connection, input_files, executors=2))
+    observation = SampleRun(connection, input_files, executors=2).execute()
 
     assert observation.executors == 2
     assert observation.metrics.tasks == 6
@@ -188,9 +161,19 @@ def test_a_sample_run_has_its_executors_in_pods(kubernetes, connection, input_fi
     wait_until(lambda: not kubernetes.pods(), seconds=10, what="the end of the executors")
 
 
-def test_a_sample_run_without_room_for_all_its_executors_is_ended(kubernetes, connection, input_files):
+def test_a_sample_run_counts_on_the_executors_that_came_in_time(kubernetes, connection, input_files):
+    run = SampleRun(connection, input_files, executors=3, cores=2, wait_timeout_seconds=15)
+
+    observation = run.execute()
+    assert observation.executors == 2, "a node has room for one"
+    assert 0 < observation.waited_seconds < 15
+    assert observation.seconds < 15
+
+
+def test_a_sample_run_without_room_for_any_executor_is_ended(kubernetes, connection, input_files):
+    run = SampleRun(connection, input_files, executors=2, cores=3, wait_timeout_seconds=30)
     with pytest.raises(SampleRunError, match="did not get its 6 cores within 30 s"):
-        sample_run(connection, input_files, executors=3, cores=2, wait_timeout_seconds=30)
+        run.execute()
 
     def is_any_left() -> bool:
         # A driver that is too slow to delete its executors is killed: these end by themselves.
@@ -257,9 +240,40 @@ def test_an_executor_whose_pod_is_deleted_is_lost_and_replaced(kubernetes, input
     assert len(log.executors) == 3
 
 
-def test_a_driver_in_a_pod_ends_with_its_task(kubernetes, connection, input_files, monkeypatch):
-    package = SimpleNamespace(client=SimpleNamespace(V1DeleteOptions=dict))
-    monkeypatch.setitem(sys.modules, "kubernetes", package)
+def test_a_retry_deletes_the_driver_that_a_killed_try_has_left_and_runs_anew(
+    kubernetes, connection, input_files
+):
+    sampled = SampleRun(
+        connection,
+        input_files,
+        executors=1,
+        application=f"local://{APPLICATION}",
+        cluster={"event_log_uri": str(kubernetes.event_logs)},
+        submit={"deploy_mode": "cluster"},
+    )
+    left = KubernetesRun(
+        kubernetes,
+        *(str(input_files), "--hold-task-seconds", "120"),
+        deploy_mode="cluster",
+        conf={
+            "spark.executor.instances": "1",
+            "spark.kubernetes.driver.pod.name": f"ernest-{sampled.owner}-driver",
+        },
+    )
+    left.wait_for_executors(1)
+    left.process.kill()
+    (driver,) = kubernetes.pods("driver")
+
+    observation = sampled.execute()
+
+    assert observation.executors == 1
+    assert read_run(observation.event_log).properties["spark.submit.deployMode"] == "cluster"
+    (another,) = kubernetes.pods("driver")
+    assert (another.name, another.phase) == (driver.name, "Succeeded")
+    assert another.application_id == observation.application_id != driver.application_id
+
+
+def test_a_driver_in_a_pod_ends_with_its_task(kubernetes, connection, input_files):
     hook = ErnestSubmitHook(
         spark_conn_id=connection,
         conf={"spark.executor.instances": "2", **SMALL},

@@ -190,6 +190,7 @@ def steps_on_a_job_flow(account: JobFlows, folder: Any) -> None:
         return StepRun(
             handle=handle,
             step=SparkStep(name="sample", executors=2, conf={}, staging_uri=f"s3://{BUCKET}/staging"),
+            owner="5f2a",
             clients=account.clients,
             directory=folder,
             limits=RunLimits(wait_seconds=600),

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
-import re
 import threading
 import time
 import uuid
@@ -291,7 +289,6 @@ POLL_SECONDS = 10.0
 _LOST_STATES = ("CANCELLED", "INTERRUPTED", "CANCEL_PENDING")
 _CHUNK_BYTES = 1 << 20
 _FOLDER_MARKERS = ("/", "_$folder$")
-_TRY = re.compile(r"-try\d+$")
 
 
 # The step may have waited for others: how much time it has left is known only when it begins. All that
@@ -343,8 +340,9 @@ class StepRun:
         handle: of the job flow.
         step: what to run.
         clients: gives boto3's client of a service, "emr" or "s3".
-        directory: local folder for the event log, for this run only. Its path says which task the run
-            belongs to: steps that an earlier try of that has left behind are cancelled.
+        owner: the same for all tries of one task, and no other task's: steps that an earlier try has left
+            behind are cancelled.
+        directory: local folder for the event log, for this run only.
         limits: how long the step may wait for those before it, and how long it may take then.
         log: of the task.
         poll_seconds: between two questions for the step's state.
@@ -358,6 +356,7 @@ class StepRun:
         *,
         handle: ClusterHandle,
         step: SparkStep,
+        owner: str,
         clients: Callable[[str], Any],
         directory: Path,
         limits: RunLimits,
@@ -367,6 +366,7 @@ class StepRun:
         self.waited_seconds = 0.0
         self._handle = handle
         self._step = step
+        self._step_name = f"{step.name}-{owner}"
         self._clients = clients
         self._emr = clients("emr")
         self._directory = directory
@@ -449,17 +449,12 @@ class StepRun:
     def _submit(self, arguments: list[str]) -> str:
         if self._ending.is_set():
             raise SampleRunError("The run was ended before it was submitted.")
-        # All tries of one task give this name to their steps, and no other task does. The directory ends with
-        # DAG/RUN/TASK-tryN (`operators.task_context.attempt_path`); what precedes may differ between workers.
-        *owner, attempt = self._directory.parts[-3:]
-        task = "/".join([*owner, _TRY.sub("", attempt)])
-        name = f"{self._step.name}-{hashlib.sha256(task.encode()).hexdigest()[:12]}"
-        self._cancel_orphans(name)
+        self._cancel_orphans()
         answer = self._emr.add_job_flow_steps(
             JobFlowId=self._handle.name,
             Steps=[
                 {
-                    "Name": name,
+                    "Name": self._step_name,
                     # The other runs need the job flow still.
                     "ActionOnFailure": "CONTINUE",
                     "HadoopJarStep": {"Jar": "command-runner.jar", "Args": arguments},
@@ -470,12 +465,12 @@ class StepRun:
         self._log.info("Step %s of job flow %s", step_id, self._handle.name)
         return step_id
 
-    def _cancel_orphans(self, name: str) -> None:
+    def _cancel_orphans(self) -> None:
         """Cancel what a try that was killed too hard has left behind: EMR runs one step at a time."""
         pages = self._emr.get_paginator("list_steps").paginate(
             ClusterId=self._handle.name, StepStates=["PENDING", "RUNNING"]
         )
-        orphans = [step["Id"] for page in pages for step in page["Steps"] if step["Name"] == name]
+        orphans = [step["Id"] for page in pages for step in page["Steps"] if step["Name"] == self._step_name]
         if orphans:
             self._log.warning(
                 "Cancelling %s, which an earlier try of this run has left behind", ", ".join(orphans)

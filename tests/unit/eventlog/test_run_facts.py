@@ -157,18 +157,39 @@ def test_executors_that_were_to_fill_a_machine_each_and_shared_one_are_refused(t
         observed(tmp_path, *both, ended())
 
 
-def observed(folder: Path, *events: dict[str, Any]):
+def observed(folder: Path, *events: dict[str, Any], executors_per_machine: int | None = 1):
     write(folder / "app-1", started(), *events)
     observation, _ = observe(
         Experiment(index=0, executors=2, scale=0.1, partitions=4),
         Sample(input="in", scale=0.1, executors=2, partitions=4),
         folder,
         instance_type="local",
-        executors_per_machine=1,
+        executors_per_machine=executors_per_machine,
         submitted_at=90.0,
         waited_seconds=0.0,
     )
     return observation
+
+
+WAITS = environment(**{"spark.scheduler.maxRegisteredResourcesWaitingTime": "20s"})
+
+
+def test_where_fewer_executors_came_in_time_the_run_counts_on_these(tmp_path):
+    alone = executor(1, at=105_000)
+    told = observed(
+        tmp_path, WAITS, alone, task(1, executor="1", at=121_000), ended(), executors_per_machine=None
+    )
+
+    assert told.executors == 1
+    assert (told.startup_seconds, told.waited_seconds) == (15.0, 15.0)
+    assert told.seconds == 40.0, "from when Spark no longer waited for the other, to the end"
+
+
+def test_executors_that_come_during_the_work_make_its_time_no_measurement(tmp_path):
+    came = executor(1), executor(2, at=125_000)
+    work = task(1, executor="1", at=121_000), task(2, executor="2", at=126_000)
+    with pytest.raises(SampleRunError, match=r"1 of 2 executors came in time, and 1 more up to 4 s after"):
+        observed(tmp_path, WAITS, *came, *work, ended(), executors_per_machine=None)
 
 
 @pytest.mark.parametrize("replaced", [[], [executor(3)]], ids=["not replaced", "replaced"])

@@ -57,13 +57,28 @@ def test_teardown_leaves_it_alone_and_says_so(context, monkeypatch, capsys):
     [
         ({"conn_type": "http", "host": "h"}, r"'spark_there' is a connection of type 'http'.*must be spark"),
         ({"host": "local[2]"}, r"points at 'local\[2\]', which is not a cluster"),
-        ({"host": "yarn", "extra": {"deploy-mode": "cluster"}}, r"deploy_mode='cluster' puts the driver"),
+        (
+            {"host": "yarn", "extra": {"deploy-mode": "cluster"}},
+            r"deploy_mode='cluster' puts the driver on the cluster.*State event_log_uri",
+        ),
+        (
+            {"host": "spark://m", "port": 7077, "extra": {"deploy-mode": "cluster"}},
+            r"deploy_mode='cluster' puts the driver where its run can neither be observed nor ended",
+        ),
     ],
 )
 def test_a_connection_that_cannot_work_is_not_retried(context, monkeypatch, fields, named):
     connection(monkeypatch, **fields)
     with pytest.raises(AirflowFailException, match=named):
         look_up(context)
+
+
+def test_drivers_on_the_cluster_need_a_folder_for_their_event_logs(context, monkeypatch):
+    extra = {"deploy-mode": "cluster", "yarn_resourcemanager_webapp_address": "http://rm:8088"}
+    connection(monkeypatch, host="yarn", extra=extra)
+    assert look_up(context, event_log_uri="hdfs://n/spark-logs").directory == "hdfs://n/spark-logs"
+    with pytest.raises(AirflowFailException, match=r"event_log_uri='logs' is neither an address nor"):
+        look_up(context, event_log_uri="logs")
 
 
 def test_a_missing_connection_is_named(context):

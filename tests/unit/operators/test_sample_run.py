@@ -210,6 +210,7 @@ def request_for(tmp_path):
     def make(**changes: Any) -> RunRequest:
         fields = {
             "name": "ernest-sample-3",
+            "owner": "5f2a",
             "application": "job.py",
             "application_args": ["a b"],
             "executors": 2,
@@ -304,17 +305,52 @@ def test_an_existing_cluster_is_reached_by_its_connection(request_for, monkeypat
     assert "spark.executor.memory" in conf(submitted)
 
 
+ANSWERS = {"yarn_resourcemanager_webapp_address": "127.0.0.1:8088"}
+
+
 @pytest.mark.parametrize(
-    ("fields", "options"),
-    [({"extra": {"deploy-mode": "cluster"}}, {}), ({}, {"deploy_mode": "cluster"})],
+    ("options", "extra"),
+    [({}, {"deploy-mode": "cluster", **ANSWERS}), ({"deploy_mode": "cluster"}, ANSWERS)],
+    ids=["by the connection", "by the option"],
 )
-def test_a_driver_that_would_run_elsewhere_is_refused(request_for, monkeypatch, fields, options):
-    monkeypatch.setenv(
-        "AIRFLOW_CONN_SPARK_THERE", json.dumps({"conn_type": "spark", "host": "yarn", **fields})
+def test_a_driver_on_the_cluster_is_told_nothing_of_this_host(request_for, monkeypatch, options, extra):
+    cluster = on_yarn(monkeypatch, extra, directory="/shared/logs", driver_host="10.0.0.9")
+    submitted = submission(
+        cluster, request=request_for(options=options, conf={"spark.yarn.tags": "finance"}), log=LOG
     )
-    cluster = reached("existing", spark_conn_id="spark_there", master_url="yarn")
-    with pytest.raises(InvalidParameterError, match=r"deploy_mode='cluster' puts the driver where"):
-        submission(cluster, request=request_for(options=options), log=LOG)
+
+    parts, told = command(submitted), conf(submitted)
+    assert parts[parts.index("--deploy-mode") + 1] == "cluster"
+    assert not {"spark.driver.host", "spark.pyspark.driver.python"} & told.keys()
+    assert told["spark.eventLog.dir"] == "file:///shared/logs"
+    assert told["spark.yarn.tags"] == "finance,ernest-5f2a"
+    assert told["spark.executor.instances"] == "2"
+
+
+@pytest.mark.parametrize(
+    ("extra", "directory", "named"),
+    [
+        (ANSWERS, None, r"nothing tells where its event log will lie.*State event_log_uri"),
+        (
+            {},
+            "hdfs://n/logs",
+            r"spark_conn_id='spark_there' does not tell where YARN's ResourceManager answers.*"
+            r'"yarn_resourcemanager_webapp_address": "http://HOST:8088"',
+        ),
+    ],
+)
+def test_a_driver_that_could_not_be_observed_or_ended_is_refused(
+    request_for, monkeypatch, extra, directory, named
+):
+    cluster = on_yarn(monkeypatch, extra, directory=directory)
+    with pytest.raises(InvalidParameterError, match=named):
+        submission(cluster, request=request_for(options={"deploy_mode": "cluster"}), log=LOG)
+
+
+def on_yarn(monkeypatch: pytest.MonkeyPatch, extra: dict[str, str], **changes: Any) -> ClusterHandle:
+    fields = {"conn_type": "spark", "host": "yarn", "extra": extra}
+    monkeypatch.setenv("AIRFLOW_CONN_SPARK_THERE", json.dumps(fields))
+    return reached("existing", spark_conn_id="spark_there", master_url="yarn", **changes)
 
 
 @pytest.fixture

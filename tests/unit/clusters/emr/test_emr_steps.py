@@ -46,7 +46,7 @@ def run(handle, clients, tmp_path):
     def make(
         *,
         limits: RunLimits | None = None,
-        directory: Path = tmp_path,
+        owner: str = "5f2a",
         poll_seconds: float = 0.0,
         expires_at: str | None = handle.expires_at,
         **step: Any,
@@ -55,8 +55,9 @@ def run(handle, clients, tmp_path):
         return StepRun(
             handle=replace(handle, expires_at=expires_at),
             step=SparkStep(**fields),
+            owner=owner,
             clients=clients,
-            directory=directory,
+            directory=tmp_path,
             limits=limits or RunLimits(wait_seconds=600),
             log=logging.getLogger("test"),
             poll_seconds=poll_seconds,
@@ -261,14 +262,6 @@ def test_a_run_is_given_up_at_its_deadline_though_emr_does_not_answer(emr, run, 
     assert len(cancelled(emr)) == 1
 
 
-def attempt(
-    root: Path, *, number: int, task: str = "ernest.sample_run-0", dag_run: str = "manual-2026"
-) -> Path:
-    directory = root / "nightly" / dag_run / f"{task}-try{number}"
-    directory.mkdir(parents=True)
-    return directory
-
-
 def leave_behind(emr: Any, running: StepRun) -> str:
     """Add a step whose task gets no chance to cancel it; returns EMR's id."""
     emr.answers["describe_step"] = [step("FAILED")]
@@ -279,11 +272,11 @@ def leave_behind(emr: Any, running: StepRun) -> str:
     return added
 
 
-def test_a_retry_cancels_what_its_killed_predecessor_left_behind(emr, run, tmp_path, writes):
-    orphan = leave_behind(emr, run(directory=attempt(tmp_path / "a", number=1)))
+def test_a_retry_cancels_what_its_killed_predecessor_left_behind(emr, run, writes):
+    orphan = leave_behind(emr, run())
     emr.answers["describe_step"] = [writes()]
 
-    run(directory=attempt(tmp_path / "another worker", number=2)).run(APPLICATION)
+    run().run(APPLICATION)
 
     assert cancelled(emr) == [orphan]
     called = [name for name, _ in emr.calls]
@@ -293,22 +286,20 @@ def test_a_retry_cancels_what_its_killed_predecessor_left_behind(emr, run, tmp_p
 @pytest.mark.parametrize(
     ("name", "owner", "state"),
     [
-        ("ernest-sample-1", {}, "RUNNING"),
-        ("ernest-sample-0", {"task": "ernest.sample_run-1"}, "RUNNING"),
-        ("ernest-sample-0", {"task": "other.sample_run-0"}, "RUNNING"),
-        ("ernest-sample-0", {"dag_run": "elsewhen"}, "RUNNING"),
-        ("ernest-sample-0", {}, "COMPLETED"),
+        ("ernest-sample-1", "5f2a", "RUNNING"),
+        ("ernest-sample-0", "77b0", "RUNNING"),
+        ("ernest-sample-0", "5f2a", "COMPLETED"),
     ],
 )
 def test_a_retry_leaves_the_steps_of_others_and_what_has_ended_alone(
-    emr, run, handle, tmp_path, writes, name, owner, state
+    emr, run, handle, writes, name, owner, state
 ):
-    leave_behind(emr, run(directory=attempt(tmp_path / "first", number=1, **owner), name=name))
+    leave_behind(emr, run(owner=owner, name=name))
     for one in emr_backends[DEFAULT_ACCOUNT_ID][REGION].clusters[handle.name].steps:
         one.state = state
     emr.answers["describe_step"] = [writes()]
 
-    run(directory=attempt(tmp_path, number=2)).run(APPLICATION)
+    run().run(APPLICATION)
 
     assert cancelled(emr) == []
 
