@@ -8,9 +8,10 @@ In three tables:
 * Event logs, fixed to dynamic: a run on a fixed number, replayed under the bounds of each dynamic one.
 
 The logs in a folder are of one job. With --make they are made: four executors of one core on this machine,
-forty minutes.
+forty minutes. With --make-yarn they are made on the YARN of the tests, twenty minutes. Nothing else should
+run meanwhile.
 
-    python -m benchmarks.dynamic_allocation DATA [--logs DIR ...] [--make DIR]
+    python -m benchmarks.dynamic_allocation DATA [--logs DIR ...] [--make DIR] [--make-yarn DIR]
 
 DATA holds dataproc/ of dos-group/spark-autoscaling-evaluation (Flora, CCGrid 2025).
 """
@@ -44,6 +45,7 @@ def main() -> None:
     parser.add_argument("data", type=Path, metavar="DATA", help="the folder of measured data")
     parser.add_argument("--logs", type=Path, action="append", default=[], metavar="DIR", help="event logs")
     parser.add_argument("--make", type=Path, metavar="DIR", help="where to make runs, if they are not there")
+    parser.add_argument("--make-yarn", type=Path, metavar="DIR", help="where to make runs on YARN")
     parser.add_argument("--repeats", type=int, default=2, help="how often each run is made; default 2")
     options = parser.parse_args()
     folders = list(options.logs)
@@ -52,6 +54,11 @@ def main() -> None:
 
         make_runs(options.make, repeats=options.repeats)
         folders.append(options.make)
+    if options.make_yarn:
+        from benchmarks.dynamic_allocation.running import make_yarn_runs
+
+        make_yarn_runs(options.make_yarn)
+        folders.append(options.make_yarn)
     for line in _dataproc(options.data / "dataproc"):
         print(line)
     for folder in folders:

@@ -1,9 +1,10 @@
-"""Making the runs: a standalone cluster of four small workers, fixed sizes, and bounds."""
+"""Making the runs on fixed sizes and within bounds: on a standalone cluster of four workers, and on YARN."""
 
 from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -21,6 +22,8 @@ from airflow_provider_ernest.spark.installation import (
     scala_version,
 )
 from airflow_provider_ernest.spark.sizing import event_log_conf, sizing_conf
+from tests.integration.yarn_runs import YarnRun
+from tests.yarn_testbed import YarnTestbed
 
 APPLICATION = Path(__file__).parent / "application.py"
 
@@ -38,6 +41,9 @@ BOUNDS: tuple[tuple[str, ExecutorBounds, Mapping[str, str]], ...] = (
     ("idle-two", ExecutorBounds(minimum=0, initial=2, maximum=4), IDLE),
     ("two-to-four", ExecutorBounds(minimum=2, initial=2, maximum=4), {}),
 )
+
+YARN_SIZES = (2, 4, 6, 3, 5)
+YARN_IDLE = dict.fromkeys(IDLE, "5s")
 
 # On few cores compiling well takes longer than these short runs last.
 _QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
@@ -71,6 +77,21 @@ def make_runs(logs: Path, *, repeats: int) -> None:
     with tempfile.TemporaryDirectory(prefix="ernest-dynamic-") as folder, _cluster(Path(folder)) as master:
         for name, conf in missing.items():
             _run(name, conf, master, Path(folder, "logs"), logs)
+
+
+def make_yarn_runs(logs: Path) -> None:
+    """Make runs of ``tests/integration/jobs/ask_storage.py`` on the YARN of the tests, one by one."""
+    bounds = _within(ExecutorBounds(minimum=1, initial=1, maximum=6))
+    fixed = {f"fixed_{size}": sizing_conf(executors=size, executor_cores=1) for size in YARN_SIZES}
+    dynamic = {"dynamic_1_to_6": bounds, "dynamic_1_to_6_idle_5s": {**bounds, **YARN_IDLE}}
+    wanted = {f"{name}_{turn}": conf for turn in "ab" for name, conf in {**fixed, **dynamic}.items()}
+    with tempfile.TemporaryDirectory(prefix="ernest-yarn-") as folder, YarnTestbed(Path(folder)) as yarn:
+        for name, conf in wanted.items():
+            run = YarnRun(yarn, executors=None, conf=conf, arguments=(60, 1.0))
+            if run.wait():
+                raise RuntimeError(f"{name} failed: {run.output[-2000:]}")
+            shutil.copytree(run.log, logs / name / run.log.name)
+            print(f"{name} has run", file=sys.stderr, flush=True)
 
 
 def _within(bounds: ExecutorBounds) -> dict[str, str]:
