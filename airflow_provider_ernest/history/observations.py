@@ -6,7 +6,8 @@
 A run counts where nothing that its time depends on is known to be otherwise today: the main file, Spark's
 version, the properties, the type of the machines, their cores and their memory. What is not known of the run
 at hand is taken to be as in the newest past run; what neither tells is not compared, and `History.notes` say
-so. The code itself is one of these: event logs do not tell its hash.
+so. The code itself is one of these: event logs do not tell its hash. Runs that differ in the cores of their
+executors alone count on as many cores of today's, if cross-validation says that they help.
 
 Scale. A log tells how many bytes a run read from outside, which need not be the size of its input: a query
 reads some columns of it, an iterative job without a cache reads it many times, a schema is found by reading
@@ -26,6 +27,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from itertools import combinations, islice
 from statistics import fmean, median
 from typing import TYPE_CHECKING, Any
@@ -55,7 +57,10 @@ from airflow_provider_ernest.learning.conditions import (
     settings_that_count,
 )
 from airflow_provider_ernest.prediction.numbers import FloatArray
+from airflow_provider_ernest.prediction.predict import new_predictor
+from airflow_provider_ernest.prediction.training import leave_one_out
 from airflow_provider_ernest.privacy import without_credentials
+from airflow_provider_ernest.settings.bounds import AVERAGING
 from airflow_provider_ernest.words import counted, data_amount, plain
 
 if TYPE_CHECKING:
@@ -143,14 +148,26 @@ def observations_of(
         if not is_good(run)
     ]
     alike: list[PastRun] = []
+    other_cores: list[PastRun] = []
     for run in ended_well:
         reasons = [*_too_old(run, today.holds_since), *_differences(run, like, instance_type)]
         if reasons:
             left_out.append(LeftOut(run=run, reason="; ".join(reasons)))
+            as_today = _on_cores_of_today(run, like)
+            if len(reasons) == 1 and as_today and not any(_differences(as_today, like, instance_type)):
+                other_cores.append(as_today)
         else:
             alike.append(run)
     alike = [each for run in alike for each in _at_fixed_sizes(run)]
     whole, size_notes = _whole_input(alike, today.input_bytes)
+    if other_cores and _help(other_cores, alike, whole):
+        helping = {run.application_id for run in other_cores}
+        alike = sorted([*alike, *other_cores], key=_began, reverse=True)
+        left_out = [each for each in left_out if each.run.application_id not in helping]
+        size_notes.append(
+            f"{counted(len(other_cores), 'run')} on executors of other cores count as runs on as many cores "
+            "of today's: cross-validation says that they help."
+        )
     if whole:
         left_out += [LeftOut(run=run, reason="it read no input") for run in alike if not run.input_bytes]
         alike = [run for run in alike if run.input_bytes]
@@ -278,6 +295,33 @@ def _differences(run: PastRun, like: TodaysRun, instance_type: str | None) -> It
     # Values may tell anything, and stay where they are.
     if run.settings and like.settings and (apart := set(run.settings) ^ like.settings.items()):
         yield changed(name for name, _ in apart)
+
+
+def _on_cores_of_today(run: PastRun, like: TodaysRun) -> PastRun | None:
+    """A run on executors of other cores, as one on so many of today's as have these cores together."""
+    if run.replayed or not run.executor_cores or not like.executor_cores:
+        return None
+    executors, rest = divmod(run.executors * run.executor_cores, like.executor_cores)
+    return replace(run, executors=executors, executor_cores=like.executor_cores) if not rest else None
+
+
+def _help(others: Sequence[PastRun], own: Sequence[PastRun], whole: float) -> bool:
+    """Whether runs on other shapes make a model's errors on the runs of today's shape smaller."""
+
+    def errors(runs: Sequence[PastRun]) -> float:
+        scales, widths = _scales(runs, whole), _row_widths(runs)
+        told = [
+            replace(observation_of(run, scale=scale, row_width=width), index=index)
+            for index, (run, scale, width) in enumerate(zip(runs, scales, widths, strict=True))
+        ]
+        folds = leave_one_out(partial(new_predictor, AVERAGING), told).folds
+        return fmean(abs(math.log(fold.predicted_seconds / fold.seconds)) for fold in folds[: len(own)])
+
+    if whole and not all(run.input_bytes for run in (*own, *others)):
+        return False
+    if len({run.executors for run in own}) < 2:
+        return False
+    return errors([*own, *others]) < errors(own)
 
 
 def _release(spark: str | None) -> str | None:

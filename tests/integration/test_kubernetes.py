@@ -267,7 +267,6 @@ def test_a_retry_deletes_the_driver_that_a_killed_try_has_left_and_runs_anew(
     observation = sampled.execute()
 
     assert observation.executors == 1
-    assert read_run(observation.event_log).properties["spark.submit.deployMode"] == "cluster"
     (another,) = kubernetes.pods("driver")
     assert (another.name, another.phase) == (driver.name, "Succeeded")
     assert another.application_id == observation.application_id != driver.application_id

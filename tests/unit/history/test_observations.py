@@ -74,6 +74,20 @@ def test_a_run_of_something_else_is_left_out(then, why):
     assert reason(past_run(2, **then)) == why
 
 
+@pytest.mark.parametrize(("slower", "counts"), [(1.0, True), (2.5, False)])
+def test_runs_on_other_cores_count_on_as_many_of_todays_where_they_help(slower, counts):
+    own = [past_run(size, executors=size, seconds=30 + 600 / size) for size in (2, 3, 4)]
+    others = [
+        past_run(10 + size, executors=size, executor_cores=4, seconds=slower * (30 + 300 / size))
+        for size in (4, 6, 8)
+    ]
+    found = history(*others, *own)
+
+    assert {run.executors for run in found.observations} == ({2, 3, 4, 8, 12, 16} if counts else {2, 3, 4})
+    assert len(found.left_out) == (0 if counts else 3)
+    assert any("cross-validation says that they help" in note for note in found.notes) == counts
+
+
 def test_what_makes_no_difference_to_its_time_excludes_no_run():
     same = {"spark": "3.5.3-amzn-0", "main": "/elsewhere/nightly.py", "executor_memory_megabytes": 4500}
     runs = (past_run(1), past_run(2, **same), past_run(3, main="org.example.Nightly"))
