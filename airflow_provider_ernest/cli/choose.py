@@ -1,4 +1,4 @@
-"""``ernest choose`` and ``report``: how many machines, of which type, and what production costs then."""
+"""``ernest choose`` and ``report``: how many executors, of which type, and what production costs then."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ LIMITS = ("deadline_seconds", "budget_dollars", "objective")
 """The options of which one or two make a goal."""
 
 MOST_POINTS = 32
-"""As many numbers of machines are shown by default."""
+"""As many numbers of executors are shown by default."""
 
 
 def _price(text: str) -> tuple[str, float]:
@@ -92,15 +92,15 @@ def _add_billing_arguments(parser: ArgumentParser) -> None:
         metavar="[TYPE=]DOLLARS",
         type=_price,
         action="append",
-        help="dollars for one machine and hour; with several types of machines once for each, such as "
-        "m5.large=0.096",
+        help="dollars for one executor (or machine) and hour; with several types of machines once for each, "
+        "such as m5.large=0.096",
     )
     for name in BESIDE_THE_PRICE:
         add_setting(group, Billing, name)
 
 
 def goal_of(args: Namespace, executors: Iterable[int], **others: Any) -> SizingGoal:
-    """The goal that the options state, with all numbers of machines to choose from, and further fields."""
+    """The goal that the options state, with all numbers of executors to choose from, and further fields."""
     stated = {name: getattr(args, name) for name in (*LIMITS, "confidence", "scale")}
     return SizingGoal(**stated, allowed_executors=tuple(executors), **others)
 
@@ -221,8 +221,8 @@ def _say_out_of_reach(choice: Choice, args: Namespace) -> None:
 CHOOSE = Command(
     name="choose",
     summary="choose a cluster: the best value, the cheapest or the fastest within a deadline or a budget",
-    description="Choose the number and the type of machines: the best value, the cheapest or the fastest "
-    "within a deadline or a budget, with the probability asked for, by all that is billed.",
+    description="Choose how many executors, on which type of machine: the best value, the cheapest or the "
+    "fastest within a deadline or a budget, with the probability asked for, by all that is billed.",
     example="""\
   %(prog)s model.json --deadline-seconds 600 --executors 1-64 --price-per-hour 0.19
   %(prog)s runs.csv --budget-dollars 0.5 --executors 4-64:4 --price-per-hour 0.19 --format json

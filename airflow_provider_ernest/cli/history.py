@@ -212,7 +212,7 @@ def _run(args: Namespace) -> None:
 
 
 def history_lines(jobs: Jobs, scan: Scan) -> list[str]:
-    """The jobs, those with most machine-hours first, and what could not be read."""
+    """The jobs, those with most executor-hours first, and what could not be read."""
     from airflow_provider_ernest.history.jobs import about_joined
 
     runs, lines = jobs.runs, []
@@ -297,8 +297,8 @@ COMMAND = Command(
     name="history",
     summary="find the recurring jobs in Spark's event logs, and write their past runs",
     description="Read the event logs that Spark wrote, thousands of them in all cores, and tell which "
-    "recurring jobs they are of: how often each ran, on how many machines, how long, and what it read. Runs "
-    "that failed, lost machines or waited for some are left out, and it is said why. The runs "
+    "recurring jobs they are of: how often each ran, on how many executors, how long, and what it read. Runs "
+    "that failed, lost executors or waited for some are left out, and it is said why. The runs "
     "file is what fit and design take for runs that cost nothing. Nothing leaves this machine.",
     example="  %(prog)s /var/log/spark-events --output runs.csv\n"
     "  %(prog)s 's3://bucket/spark-events/2026-*' --since 2026-01-01 --output history.json\n"

@@ -436,7 +436,7 @@ def _run_predict(args: Namespace) -> None:
 
 
 def _predictions(model: Model, args: Namespace) -> list[dict[str, Any]]:
-    """For each number of machines the seconds, their interval and parts, without start-up."""
+    """For each number of executors the seconds, their interval and parts, without start-up."""
     import numpy as np
 
     from airflow_provider_ernest.prediction.predict import ModelForecast, extrapolation, require_time
@@ -488,7 +488,7 @@ def _table(predictions: list[dict[str, Any]], model: Model, *, level: float) -> 
 PREDICT = Command(
     name="predict",
     summary="predict the seconds of a run, with an interval and where the time goes",
-    description="Predict the seconds of a run on numbers of machines, with an interval, the share of each "
+    description="Predict the seconds of a run on numbers of executors, with an interval, the share of each "
     "term, and what the observed runs do not support.",
     example="""\
   %(prog)s model.json --executors 1-64

@@ -91,9 +91,9 @@ def _add_arguments(parser: ArgumentParser) -> None:
         type=above_zero,
         help="how often a job runs, where its logs are of too few runs or days to tell",
     )
-    prices = parser.add_argument_group("prices", "without any there are machine-hours instead of dollars")
+    prices = parser.add_argument_group("prices", "without any, hours of executors (or machines) are told, no dollars")
     prices.add_argument(
-        "--price", metavar="DOLLARS", type=above_zero, help="for one machine of any type and hour"
+        "--price", metavar="DOLLARS", type=above_zero, help="for one executor (or machine) and hour"
     )
     prices.add_argument(
         "--prices",
@@ -238,7 +238,7 @@ COMMAND = Command(
     name="survey",
     summary="show from Spark's event logs what jobs cost, and what other sizes would save",
     description="Read the event logs of all runs of all jobs, and tell for each job what it takes in a "
-    "month, what it would take on other numbers of machines (by a model of its past runs, by replay, or by "
+    "month, what it would take on other numbers of executors (by a model of its past runs, by replay, or by "
     "both), which is the cheapest that keeps today's time or a deadline, what that saves with its interval, "
     "why the job takes as long, and what is not known. Nothing is run, and nothing leaves this machine.",
     example="""\

@@ -36,7 +36,7 @@ MOST_USED = 6
 
 @dataclass(frozen=True, kw_only=True)
 class Totals:
-    """What all jobs take and could save: in dollars where a price is known, else machine-hours.
+    """What all jobs take and could save: in dollars where a price is known, else executor-hours.
 
     Attributes:
         is_monthly: whether they are of a month; else of one run of each job, since it is not known how often
@@ -106,7 +106,7 @@ def saved(job: SurveyedJob, *, is_money: bool) -> tuple[float, Interval] | None:
 
 
 def _amounts(saving: tuple[float, Interval], *, is_money: bool) -> tuple[str, str]:
-    """A saving and its range, as dollars or as machine-hours without their unit: $310.00, $240 to $390."""
+    """A saving and its range, as dollars or as executor-hours without their unit: $310.00, $240 to $390."""
     worded = dollars if is_money else number
     return worded(saving[0]), f"{worded(saving[1][0])} to {worded(saving[1][1])}"
 
@@ -330,9 +330,9 @@ class ShownJob(SurveyedJob):
     """A job of a survey, whose saving is null where as many machines are proposed as today.
 
     Attributes:
-        monthly: dollars that it takes in a month; machine-hours where no price is known.
-        proposed_machines: null where none are proposed, or as many as today.
-        saved: of `monthly` by the proposed machines; its bounds with 80 % probability are in likely_saved.
+        monthly: dollars that it takes in a month; executor-hours where no price is known.
+        proposed_executors: null where none are proposed, or as many as today.
+        saved: of `monthly` by the proposed executors; its bounds with 80 % probability are in likely_saved.
         proposal: what to change and what that saves, as a sentence.
         in_short: the same in few words; empty where nothing is to change.
     """
@@ -353,11 +353,13 @@ class SurveyPage(Totals):
     """A survey, with the sums over its jobs.
 
     Attributes:
+        unit: what its jobs count, "machine" or "executor"; without a price amounts are hours of these.
         others: further surveys in the store, newest first.
     """
 
     survey_id: str
     at: str
+    unit: str
     logs: int
     headline: str
     remarks: tuple[str, ...]
@@ -372,6 +374,7 @@ def survey_page(survey: Survey, survey_ids: Iterable[str]) -> SurveyPage:
         **vars(totals),
         survey_id=survey.id,
         at=survey.at,
+        unit=unit_of(survey),
         logs=survey.logs,
         headline=leading_line(survey),
         remarks=tuple(remarks(survey)),

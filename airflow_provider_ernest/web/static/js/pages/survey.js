@@ -18,12 +18,12 @@ const content = element("div", { class: "stack" });
 
 const idOf = (place) => `job-${place}`;
 
-/** Amounts of a survey: dollars, or machine-hours where no price is known. */
-function amountsOf({ is_money: isMoney }) {
+/** Amounts of a survey: dollars, or hours of machines or executors where no price is known. */
+function amountsOf({ is_money: isMoney, unit }) {
   const amount = isMoney ? dollars : number;
   return {
     amount,
-    unit: isMoney ? "dollars" : "machine-hours",
+    unit: isMoney ? "dollars" : `${unit}-hours`,
     range: ([low, high]) => `80 %: ${amount(low)} to ${amount(high)}`,
   };
 }
