@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from functools import partial
+from operator import attrgetter
 from typing import Any, ClassVar, TypeGuard
 
 from airflow_provider_ernest.documents.base import Document
@@ -23,7 +24,28 @@ MIN_MEMORY_MEGABYTES = 450
 """Spark refuses executors with less than 1.5 times the 300 MB that it reserves for itself."""
 
 
-class LocalClusterSpec(Document):
+class OwnMachines:
+    """What a specification of machines that Ernest starts tells of executors: each fills one.
+
+    `ConnectedCluster` tells the same of its own.
+    """
+
+    machines: Any
+    instance_type: Any
+    cores_per_machine: Any
+    memory_megabytes_per_machine: Any
+
+    type_name = property(attrgetter("instance_type"))
+    executor_cores = property(attrgetter("cores_per_machine"))
+    executor_memory_megabytes = property(attrgetter("memory_megabytes_per_machine"))
+    executors_per_machine = 1
+    executor_price_per_hour: Any = property(lambda self: getattr(self, "price_per_hour", None))
+    has_price = property(lambda self: self.executor_price_per_hour is not None)
+    least = property(lambda self: ("machines", self.machines))
+    """The fewest executors that there will be, behind the name of the field that tells it."""
+
+
+class LocalClusterSpec(OwnMachines, Document):
     """A Spark standalone cluster on the own host: one process for each machine.
 
     Attributes:

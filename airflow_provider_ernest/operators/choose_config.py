@@ -146,6 +146,7 @@ class ChooseConfigOperator(OfJob, EmitsLineage, BaseOperator):
             decided_outputs,
             stated_cores,
             trained_types,
+            with_allocations,
             with_stored_models,
         )
         from airflow_provider_ernest.operators.task_context import end_unless_begun
@@ -166,8 +167,6 @@ class ChooseConfigOperator(OfJob, EmitsLineage, BaseOperator):
             cores = stated_cores(self.executor_cores)
             offered = offered_by(goal, types)
             if goal.allocation == DYNAMIC:
-                from airflow_provider_ernest.operators.allocations import with_allocations
-
                 offered = with_allocations(
                     offered, goal, store=optional_text(self.store), iterations=iterations, log=self.log
                 )

@@ -247,6 +247,16 @@ class ConnectedCluster:
             )
 
     @property
+    def type_name(self) -> str:
+        """The name of what its executors run on, under which models are stored."""
+        return self.instance_type or self.spark_conn_id
+
+    @property
+    def least(self) -> tuple[str, OptionalCount]:
+        """The fewest executors that it gives, behind the name of the field that tells it."""
+        return "executors", self.executors
+
+    @property
     def has_price(self) -> bool:
         """Whether a price of any kind is stated, be it as a template."""
         return any(getattr(self, name) is not None for name in _PRICES)

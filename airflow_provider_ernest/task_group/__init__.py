@@ -32,7 +32,6 @@ from airflow_provider_ernest.task_group.training import (
     TaskGroupSettings,
     TrainingBranch,
     empty_task,
-    executors_per_machine,
     ids_of,
     json_of,
     planned,
@@ -40,7 +39,6 @@ from airflow_provider_ernest.task_group.training import (
     text_of,
     training_branch,
     training_branches,
-    type_name,
 )
 
 if TYPE_CHECKING:
@@ -252,7 +250,7 @@ def _listed(cluster: Any) -> list[Any]:
 
 
 def _refuse_for_several(clusters: Sequence[ClusterSpec], *, resize: bool) -> None:
-    names = [type_name(cluster) for cluster in clusters]
+    names = [cluster.type_name for cluster in clusters]
     if len(set(names)) < len(names):
         raise InvalidParameterError(
             "cluster",
@@ -280,7 +278,7 @@ def _history_task(
                 # What a log calls them is something else.
                 "is_name": isinstance(branch.cluster, LocalClusterSpec | ConnectedCluster),
                 "executor_cores": branch.cores,
-                "executors_per_machine": executors_per_machine(branch.cluster),
+                "executors_per_machine": branch.cluster.executors_per_machine,
             }
             for branch in branches
         ],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import timedelta
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
@@ -67,9 +67,6 @@ MACHINE_SETTINGS = (
     "volume_type",
 )
 """Fields of the clusters' specifications that may change how long a run takes on one machine."""
-
-KEPT_OF_MACHINE = ("price_per_hour", "master_price_per_hour", "market")
-"""What a model without sample runs is told of a machine, from the settings or the check of a cluster."""
 
 RETRY_DELAY = timedelta(seconds=15)
 """Airflow's five minutes would be paid for: the cluster waits meanwhile."""
@@ -182,7 +179,7 @@ class TrainingBranch:
     @property
     def instance_type(self) -> str:
         """The name of its type of machine."""
-        return type_name(self.cluster)
+        return str(self.cluster.type_name)
 
     @property
     def first(self) -> BaseOperator:
@@ -192,23 +189,19 @@ class TrainingBranch:
     @property
     def cores(self) -> Any:
         """Of an executor, or a template of them, which is empty where the check has failed."""
-        return self._shape("executor_cores", "cores_per_machine")
+        return self._stated_or_checked("executor_cores", "cores_per_machine")
 
     @property
     def memory_megabytes(self) -> Any:
         """Of an executor, likewise."""
-        return self._shape("executor_memory_megabytes", "memory_megabytes_per_machine")
+        return self._stated_or_checked("executor_memory_megabytes", "memory_megabytes_per_machine")
 
-    def _shape(self, of_executor: str, of_machine: str) -> Any:
-        """Where Ernest starts the machines, an executor takes what its machine offers."""
-        is_shared = isinstance(self.cluster, ConnectedCluster)
-        return self._stated_or_checked(of_executor if is_shared else of_machine)
-
-    def _stated_or_checked(self, name: str) -> Any:
+    def _stated_or_checked(self, name: str, of_machine: str) -> Any:
+        """What the specification states of an executor, or the check has pushed of its machine."""
         stated = getattr(self.cluster, name, None)
         if stated is not None or self.check is None:
             return stated
-        return text_of(self.check.task_id, name)
+        return text_of(self.check.task_id, of_machine)
 
     @property
     def machine(self) -> Mapping[str, Any]:
@@ -218,13 +211,9 @@ class TrainingBranch:
             "instance_type": self.instance_type,
             "executor_cores": self.cores,
             "executor_memory_megabytes": self.memory_megabytes,
-            "executors_per_machine": executors_per_machine(self.cluster),
-            **{name: self._stated_or_checked(name) for name in KEPT_OF_MACHINE},
-            **(
-                {"price_per_hour": self.cluster.executor_price_per_hour}
-                if isinstance(self.cluster, ConnectedCluster)
-                else {}
-            ),
+            "executors_per_machine": self.cluster.executors_per_machine,
+            "price_per_hour": self._stated_or_checked("executor_price_per_hour", "price_per_hour"),
+            **{name: self._stated_or_checked(name, name) for name in ("master_price_per_hour", "market")},
         }
 
     def for_find_model(self) -> Mapping[str, Any]:
@@ -233,11 +222,12 @@ class TrainingBranch:
         return {
             "instance_type": self.instance_type,
             "spark": spark_release(cluster),
-            "executor_cores": stated_cores(cluster),
+            "executor_cores": cluster.executor_cores,
             "settings": {
-                f"the cluster's {name}": getattr(cluster, name)
-                for name in MACHINE_SETTINGS
-                if getattr(cluster, name, None) not in (None, "", False, ())
+                f"the cluster's {each.name}": stated
+                for each in fields(cluster)
+                if each.name in MACHINE_SETTINGS
+                and (stated := getattr(cluster, each.name)) not in (None, "", False, ())
             }
             | (cluster.compared if isinstance(cluster, EmrJobFlow) else {}),
             "training_tasks": list(self.training_tasks),
@@ -270,7 +260,7 @@ def training_branch(
         InvalidParameterError: such a cluster cannot be.
     """
     check = check_task(cluster, stated.options)
-    past_runs = stated.past_runs(type_name(cluster))
+    past_runs = stated.past_runs(cluster.type_name)
     design = design_task(stated, cluster, cores=executor_cores(cluster, check), past_runs=past_runs)
     rule = {"trigger_rule": WITHOUT_DESIGN} if serves_production else {}
     options = {**CREATE_RETRIES, **stated.options}
@@ -473,9 +463,9 @@ def training_branches(clusters: Sequence[ClusterSpec], stated: TaskGroupSettings
     names: list[str] = []
     for cluster in clusters:
         # Types may differ only in characters that Airflow does not allow.
-        plain = re.sub(r"[^A-Za-z0-9_-]", "_", type_name(cluster)) or "type"
+        plain = re.sub(r"[^A-Za-z0-9_-]", "_", cluster.type_name) or "type"
         names.append(f"{plain}_{names.count(plain) + 1}" if plain in names else plain)
-        with TaskGroup(group_id=names[-1], tooltip=type_name(cluster)):
+        with TaskGroup(group_id=names[-1], tooltip=cluster.type_name):
             branch = training_branch(cluster, stated)
             if branches and not in_parallel:
                 # A cluster starts only when the one before has ended, however its training went. The rule is
@@ -547,13 +537,6 @@ def shared_options(options: Mapping[str, Any]) -> dict[str, Any]:
     return {name: options[name] for name in CHECK_OPTIONS if name in options}
 
 
-def type_name(cluster: ClusterSpec) -> str:
-    """The type of machine under which models are stored."""
-    if isinstance(cluster, ConnectedCluster):
-        return cluster.instance_type or cluster.spark_conn_id
-    return cluster.instance_type
-
-
 def spark_release(cluster: ClusterSpec) -> str | None:
     """The Spark that it runs, as `FindModelOperator` takes it; None if unknown."""
     if isinstance(cluster, LocalClusterSpec):
@@ -564,15 +547,10 @@ def spark_release(cluster: ClusterSpec) -> str | None:
     return cluster.release_label if isinstance(cluster, EmrJobFlow) else None
 
 
-def stated_cores(cluster: ClusterSpec) -> int | None:
-    """The cores of an executor, where the cluster's settings state them."""
-    return cluster.executor_cores if isinstance(cluster, ConnectedCluster) else cluster.cores_per_machine
-
-
 def executor_cores(cluster: ClusterSpec, check: BaseOperator | None) -> Any:
     """The cores of an executor, or the XCom that they are read from; an error if nothing tells them."""
-    if stated_cores(cluster) is not None:
-        return stated_cores(cluster)
+    if cluster.executor_cores is not None:
+        return cluster.executor_cores
     if check is None:
         raise InvalidParameterError(
             "executor_cores",
@@ -582,14 +560,9 @@ def executor_cores(cluster: ClusterSpec, check: BaseOperator | None) -> Any:
     return XComArg(check, key="cores_per_machine")
 
 
-def executors_per_machine(cluster: ClusterSpec) -> int | None:
-    """How many a machine holds: one where Ernest starts it; None where a shared cluster places them."""
-    return cluster.executors_per_machine if isinstance(cluster, ConnectedCluster) else 1
-
-
 def run_name(cluster: ClusterSpec) -> str:
     """A template of what a sample run is called in Airflow's grid."""
-    counted = unit(executors_per_machine(cluster))
+    counted = unit(cluster.executors_per_machine)
     return (
         f"{{{{ task.experiment['executors'] }}}} {counted}"
         "{{ '' if task.experiment['executors'] == 1 else 's' }}, "
@@ -600,15 +573,9 @@ def run_name(cluster: ClusterSpec) -> str:
 def planned(cluster: ClusterSpec) -> PlannedCluster:
     """What is known of a cluster beforehand."""
     return PlannedCluster(
-        instance_type=type_name(cluster),
+        instance_type=cluster.type_name,
         executors=certain_executors(cluster),
-        # AWS tells the prices of EC2's machines; those of EMR include its own share.
-        has_price=isinstance(cluster, EC2ClusterSpec)
-        or (
-            cluster.has_price
-            if isinstance(cluster, ConnectedCluster)
-            else getattr(cluster, "price_per_hour", None) is not None
-        ),
+        has_price=cluster.has_price,
         is_emr=isinstance(cluster, EmrJobFlow),
         limits_production=isinstance(cluster, LocalClusterSpec),
     )
@@ -616,11 +583,7 @@ def planned(cluster: ClusterSpec) -> PlannedCluster:
 
 def certain_executors(cluster: ClusterSpec) -> int:
     """The fewest executors that the cluster gives; an error if only the running DAG will know."""
-    if isinstance(cluster, ConnectedCluster):
-        name, executors = "executors", cluster.executors
-    else:
-        name = "machines"
-        executors = cluster.smallest_machines if isinstance(cluster, EC2ClusterSpec) else cluster.machines
+    name, executors = cluster.least
     if executors is None or is_template(executors):
         raise InvalidParameterError(
             name,

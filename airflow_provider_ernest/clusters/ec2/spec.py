@@ -14,6 +14,7 @@ from airflow_provider_ernest.clusters.ec2.identity import tag_value
 from airflow_provider_ernest.clusters.local_spec import (
     MIN_MEMORY_MEGABYTES,
     UNPRINTABLE,
+    OwnMachines,
     is_line,
     require_match,
     require_number,
@@ -33,7 +34,7 @@ MAX_TAGS = 39
 """AWS allows 50 on a resource; eleven are `instances.Attempt`'s."""
 
 
-class EC2ClusterSpec(Document):
+class EC2ClusterSpec(OwnMachines, Document):
     """A Spark standalone cluster on EC2: one machine for the master, and the workers.
 
     Attributes:
@@ -184,6 +185,9 @@ class EC2ClusterSpec(Document):
     def smallest_machines(self) -> int:
         """The number of workers below which the start fails."""
         return self.machines if self.smallest_acceptable is None else self.smallest_acceptable
+
+    has_price = property(lambda self: True)  # AWS tells it
+    least = property(lambda self: ("machines", self.smallest_machines))
 
     @property
     def instance_types(self) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from airflow_provider_ernest.clusters.local_spec import require_match
+from airflow_provider_ernest.clusters.local_spec import OwnMachines, require_match
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.settings.values import (
     Count,
@@ -63,7 +63,7 @@ def _job_flow(parameter: str, request: Any) -> Mapping[str, Any]:
 
 
 @settings
-class EmrJobFlow:
+class EmrJobFlow(OwnMachines):
     """A job flow of Amazon EMR whose steps the sample runs are, one at a time.
 
     Name one that runs by `job_flow_id`. Or say by `job_flow` how one is started: `ErnestTaskGroup` then puts
