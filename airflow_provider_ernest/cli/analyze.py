@@ -12,11 +12,10 @@ from airflow_provider_ernest.cli.command import (
     EXECUTORS_HELP,
     Command,
     above_zero,
+    add_executors_argument,
     add_result_arguments,
     aligned,
-    as_json,
     at_least_one,
-    executor_numbers,
     refuse_further,
     say_written,
     tell,
@@ -109,12 +108,8 @@ def _add_arguments(parser: ArgumentParser) -> None:
         "--disk", metavar="GB/S", type=above_zero, help="of all disks of a machine together, likewise"
     )
     other = parser.add_argument_group("other machines")
-    other.add_argument(
-        *("--executors", "--machines"),
-        metavar="NUMBERS",
-        type=executor_numbers,
-        help=f"replay the run on other {EXECUTORS_HELP}; default: up to four times as many",
-    )
+    says = f"replay the run on other {EXECUTORS_HELP}; default: up to four times as many"
+    add_executors_argument(other, says=says)
     other.add_argument(
         "--what-if", metavar="NAME=NUMBER", type=one_change, nargs="+", action="append", help=CHANGE_HELP
     )
@@ -132,11 +127,11 @@ def _run(args: Namespace) -> None:
     tell(
         args,
         lambda: [line for profile in profiles for line in (*profile_lines(profile), "")][:-1],
-        json=lambda: as_json(documents if len(documents) > 1 else documents[0]),
+        lambda: documents if len(documents) > 1 else documents[0],
     )
     for profile in profiles:
         of_which = f"{profile.application_id}: " if len(profiles) > 1 else ""
-        warn(f"{of_which}{warning}" for warning in profile.warnings)
+        warn(*(f"{of_which}{warning}" for warning in profile.warnings))
     if args.html is not None:
         from airflow_provider_ernest.views.report import of_run
 

@@ -11,10 +11,9 @@ from airflow_provider_ernest.cli.command import (
     EXECUTORS_HELP,
     STANDARD,
     Command,
+    add_executors_argument,
     add_result_arguments,
     add_setting,
-    as_json,
-    executor_numbers,
     is_piped,
     printable,
     say,
@@ -160,13 +159,7 @@ def _add_choose_arguments(parser: ArgumentParser) -> None:
     )
     _add_goal_arguments(parser)
     group = parser.add_argument_group("executors")
-    group.add_argument(
-        *("--executors", "--machines"),
-        metavar="NUMBERS",
-        type=executor_numbers,
-        required=True,
-        help=f"to choose from: {EXECUTORS_HELP}",
-    )
+    add_executors_argument(group, says=f"to choose from: {EXECUTORS_HELP}", required=True)
     add_setting(group, SizingGoal, "allow_mixed")
     _add_billing_arguments(parser)
     add_run_arguments(parser)
@@ -198,9 +191,9 @@ def _run_choose(args: Namespace) -> None:
     if choice.decision is None:
         _say_out_of_reach(choice, args)
     decision = choice.required()
-    tell(args, lambda: decision_table(decision), json=lambda: as_json(decision.to_dict()))
+    tell(args, lambda: decision_table(decision), decision.to_dict)
     known = {warning for model in models for warning in model.warnings}
-    warn(warning for warning in decision.warnings if warning not in known)
+    warn(*(warning for warning in decision.warnings if warning not in known))
 
 
 def _say_out_of_reach(choice: Choice, args: Namespace) -> None:
@@ -235,12 +228,8 @@ CHOOSE = Command(
 
 def _add_report_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("model", metavar="MODEL", help=f"{MODEL_HELP}; - is standard input")
-    parser.add_argument(
-        *("--executors", "--machines"),
-        metavar="NUMBERS",
-        type=executor_numbers,
-        help=f"{EXECUTORS_HELP}; default: 1 to twice the most that were observed",
-    )
+    says = f"{EXECUTORS_HELP}; default: 1 to twice the most that were observed"
+    add_executors_argument(parser, says=says)
     add_run_arguments(parser)
     _add_billing_arguments(parser)
     _add_goal_arguments(parser)
@@ -271,7 +260,7 @@ def _run_report(args: Namespace) -> None:
     )
     write_text(args.output, of_model(model, prediction, goal=goal), force=args.force)
     if prediction.out_of_reach:
-        warn([prediction.out_of_reach])
+        warn(prediction.out_of_reach)
     if args.output != STANDARD:
         sys.stdout.write(f"The report on {printable(model.job)} is in {printable(args.output)}\n")
 

@@ -229,16 +229,25 @@ def add_result_arguments(
     return group
 
 
-def tell(args: Namespace, table: Callable[[], Iterable[str]], **others: Callable[[], str]) -> None:
+def tell(
+    args: Namespace,
+    table: Callable[[], Iterable[str]],
+    document: Callable[[], Any],
+    **others: Callable[[], str],
+) -> None:
     """Print a result in the form that is asked for, or write it to a file and print the table.
 
-    `table` makes lines for people, `others` the text of each other form.
+    `table` makes lines for people, `document` what JSON holds, `others` the text of each other form.
     """
     if args.output is not None or args.format in (None, TABLE):
         say(table(), args)
         if args.output is None:
             return
-    forms = {TABLE: lambda: "".join(f"{line}\n" for line in table()), **others}
+    forms: dict[str, Callable[[], str]] = {
+        TABLE: lambda: "".join(f"{line}\n" for line in table()),
+        JSON: lambda: json.dumps(document(), indent=2, ensure_ascii=False) + "\n",
+        **others,
+    }
     ending = _BY_ENDING.get(Path(args.output or "").suffix.lower(), JSON)
     made = forms[args.format or (ending if ending in forms else JSON)]()
     if args.output in (None, STANDARD):
@@ -272,7 +281,7 @@ def say_written(args: Namespace, written: Mapping[str, str | None]) -> None:
         say(["", f"written: {', '.join(told)}"], args)
 
 
-def warn(warnings: Iterable[str]) -> None:
+def warn(*warnings: str) -> None:
     """Print warnings to standard error."""
     sys.stderr.write("".join(f"warning: {printable(warning)}\n" for warning in warnings))
 
@@ -280,11 +289,6 @@ def warn(warnings: Iterable[str]) -> None:
 def printable(text: str) -> str:
     """The text without control characters: names in a model's file may hold anything."""
     return "".join(letter if letter.isprintable() or letter == "\n" else "\ufffd" for letter in text)
-
-
-def as_json(document: Any) -> str:
-    """Indented JSON."""
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
 def cell_of(value: Any) -> object:
@@ -339,6 +343,12 @@ MOST_NUMBERS = 2_000
 """A longer range is a typing error, and its predictions would fill the memory."""
 
 EXECUTORS_HELP = "numbers of executors (or machines), such as 16, 1-64, 8-64:8 (in steps of 8) or 4,8,16-32"
+
+
+def add_executors_argument(parser: Any, *, says: str = EXECUTORS_HELP, required: bool = False) -> None:
+    """Add --executors, also by its former name."""
+    names = "--executors", "--machines"
+    parser.add_argument(*names, metavar="NUMBERS", type=executor_numbers, required=required, help=says)
 
 
 def executor_numbers(text: str) -> list[int]:

@@ -15,19 +15,13 @@ from airflow_provider_ernest.cli.command import (
     add_result_arguments,
     add_setting,
     as_csv,
-    as_json,
     executor_numbers,
     metavar_of,
     tell,
     warn,
 )
 from airflow_provider_ernest.cli.models import read_runs
-from airflow_provider_ernest.settings import (
-    ConnectedCluster,
-    DesignBounds,
-    SampledInput,
-    SparkJob,
-)
+from airflow_provider_ernest.settings import ConnectedCluster, DesignBounds, SampledInput, SparkJob
 from airflow_provider_ernest.settings.bounds import COST_OPTIONS, COST_UNITS, CRITERIA
 from airflow_provider_ernest.words import count, plain
 
@@ -84,17 +78,15 @@ def _run(args: Namespace) -> None:
     largest = int(candidates.executors.max())
     if largest < args.max_executors:
         warn(
-            [
-                f"No sample run can be of a size over {count(largest)}: at --max-scale "
-                f"{plain(args.max_scale)} the {args.partitions} partitions do not give every core one. "
-                "Raise --max-scale, or split the input into more partitions."
-            ]
+            f"No sample run can be of a size over {count(largest)}: at --max-scale {plain(args.max_scale)} "
+            f"the {args.partitions} partitions do not give every core one. Raise --max-scale, or split the "
+            "input into more partitions."
         )
     design = _design(args, candidates, observed)
     tell(
         args,
         lambda: design_table(design),
-        json=lambda: as_json(design.to_dict()),
+        design.to_dict,
         csv=lambda: _runs_to_fill_in(design.experiments),
     )
 

@@ -9,13 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from airflow_provider_ernest.cli.command import (
-    Command,
-    add_result_arguments,
-    aligned,
-    as_json,
-    tell,
-)
+from airflow_provider_ernest.cli.command import Command, add_result_arguments, aligned, tell
 from airflow_provider_ernest.cli.machines import Clients, add_account_arguments, clients_by_region
 from airflow_provider_ernest.cli.store import add_store_argument, airflow_home, configured, open_store
 from airflow_provider_ernest.clusters.ec2.preflight import RIGHTS
@@ -249,7 +243,7 @@ def _run(args: Namespace) -> None:
         for kind in args.kinds or KINDS
     }
     document = {"checks": found, "missing": missing, "ready": {kind: not missing[kind] for kind in missing}}
-    tell(args, lambda: _lines(found, missing), json=lambda: as_json(document))
+    tell(args, lambda: _lines(found, missing), lambda: document)
     lacking = [kind for kind in args.kinds or () if missing[kind]]
     if lacking:
         raise MissingResourceError(

@@ -22,7 +22,6 @@ from airflow_provider_ernest.cli.command import (
     add_result_arguments,
     aligned,
     as_csv,
-    as_json,
     at_least_one,
     cell_of,
     described,
@@ -205,8 +204,8 @@ def _run(args: Namespace) -> None:
     tell(
         args,
         lambda: history_lines(jobs, scan),
+        lambda: [_told(run).to_dict() for run in runs],
         csv=lambda: as_csv(COLUMNS, _csv_rows(jobs.runs)),
-        json=lambda: as_json([_told(run).to_dict() for run in runs]),
     )
     say_written(args, {counted(len(runs), "run"): args.output})
 

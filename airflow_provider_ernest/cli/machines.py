@@ -7,12 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_ernest.cli.command import (
-    Command,
-    add_result_arguments,
-    as_json,
-    tell,
-)
+from airflow_provider_ernest.cli.command import Command, add_result_arguments, tell
 from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError
 
 if TYPE_CHECKING:
@@ -82,7 +77,7 @@ def _run_clusters(args: Namespace) -> None:
         return cluster_table(found)
 
     listed = {region: [one.to_dict() for one in all_of] for region, all_of in found.items()}
-    tell(args, table, json=lambda: as_json(listed))
+    tell(args, table, lambda: listed)
 
 
 def price_book(region: str, clients: Clients) -> PriceBook:
@@ -152,7 +147,7 @@ def _run_reap(args: Namespace) -> None:
         grace_seconds=GRACE_SECONDS,
         dry_run=args.dry_run,
     )
-    tell(args, report.lines, json=lambda: as_json(report.summary()))
+    tell(args, report.lines, report.summary)
     report.raise_failures()
 
 

@@ -13,14 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.cli.command import (
-    EXECUTORS_HELP,
     STANDARD,
     Command,
+    add_executors_argument,
     add_result_arguments,
     add_setting,
-    as_json,
     described,
-    executor_numbers,
     read_text,
     say,
     tell,
@@ -113,7 +111,7 @@ def runs_of(text: str, name: str, job: str | None = None) -> RunsFile:
     counting = [(place, row) for place, row in rows if "left_out" not in row]
     if len(counting) < len(rows):
         left_out = f"{len(rows) - len(counting)} of the {len(rows)} runs in {described(name)} do not count"
-        warn([f"{left_out}, and are left out; the column left_out says why."])
+        warn(f"{left_out}, and are left out; the column left_out says why.")
     is_fraction, is_history = "scale" not in titles, "left_out" in titles
     runs = [
         _run(index, row, place, is_fraction=is_fraction, is_history=is_history)
@@ -123,10 +121,10 @@ def runs_of(text: str, name: str, job: str | None = None) -> RunsFile:
     largest = max((run.scale for run in made), default=0.0)
     if is_fraction and largest > 1:
         of_input = f"a fraction of {largest:g} is {as_percent(largest)} of the input"
-        warn([f"{described(name)}: {of_input}. {PERCENTAGE}"])
+        warn(f"{described(name)}: {of_input}. {PERCENTAGE}")
     if missing := len(runs) - len(made):
         of_all = f"{missing} of the {len(runs)} runs in {described(name)}"
-        warn([f"{of_all} have no seconds yet, and are left out."])
+        warn(f"{of_all} have no seconds yet, and are left out.")
     has_one_shape = is_fraction or ("row_width" in titles and not is_history)
     return RunsFile(runs=made, job=of_job, has_one_shape=has_one_shape)
 
@@ -276,7 +274,7 @@ def read_model(name: str) -> Model:
             f"{described(name)} is a model without observations, terms or validation.",
             remedy="Fit it anew from its runs.",
         )
-    warn(model.warnings)
+    warn(*model.warnings)
     return model
 
 
@@ -375,10 +373,10 @@ def _run_fit(args: Namespace) -> None:
     model = _fitted(read_runs(args.runs, args.job), args.runs, prior=prior, **stated)
     if store is not None:
         model = store.newest_of_its_job(model)
-    tell(args, lambda: model_table(model), json=lambda: as_json(model.to_dict()))
+    tell(args, lambda: model_table(model), model.to_dict)
     if store is not None:
         say(["", f"written: {store.save(model)}"], args)
-    warn(model.warnings)
+    warn(*model.warnings)
     check_adequacy(model, max_error_percent=args.max_error_percent)
 
 
@@ -401,13 +399,7 @@ WORTH_TELLING = 0.005
 
 def _add_predict_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("model", metavar="MODEL", help=f"{MODEL_HELP}; - is standard input")
-    parser.add_argument(
-        *("--executors", "--machines"),
-        metavar="NUMBERS",
-        type=executor_numbers,
-        required=True,
-        help=EXECUTORS_HELP,
-    )
+    add_executors_argument(parser, required=True)
     add_run_arguments(parser)
     parser.add_argument(
         "--level",
@@ -428,11 +420,7 @@ def _run_predict(args: Namespace) -> None:
         "startup_seconds": model.startup_seconds,
         "predictions": rows,
     }
-    tell(
-        args,
-        lambda: _table(rows, model, level=args.level),
-        json=lambda: as_json(document),
-    )
+    tell(args, lambda: _table(rows, model, level=args.level), lambda: document)
 
 
 def _predictions(model: Model, args: Namespace) -> list[dict[str, Any]]:

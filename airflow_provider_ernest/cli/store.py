@@ -17,7 +17,6 @@ from airflow_provider_ernest.cli.command import (
     add_commands,
     add_result_arguments,
     aligned,
-    as_json,
     at_least_one,
     tell,
     warn,
@@ -86,7 +85,7 @@ def _in_file(option: str) -> str:
         parser.read(path, encoding="utf-8")
         return parser.get(SECTION, option, fallback="").strip()
     except (configparser.Error, UnicodeDecodeError, OSError) as error:
-        warn([f"{path} cannot be read: {error}"])
+        warn(f"{path} cannot be read: {error}")
         return ""
 
 
@@ -124,10 +123,8 @@ def _root(address: str) -> Any:
     if at and not scheme.lower().startswith(NAMES_A_CONTAINER):
         address = f"{scheme}://{place.removeprefix(f'{connection}@')}"
         warn(
-            [
-                f"connections are Airflow's: {address} is opened with the credentials that the storage's "
-                "library finds by itself"
-            ]
+            f"connections are Airflow's: {address} is opened with the credentials that the storage's "
+            "library finds by itself"
         )
     return UPath(address)
 
@@ -213,7 +210,7 @@ def _run_list(args: Namespace) -> None:
             yield f"{counted(len(unreadable), 'file')} skipped: not readable by this version, or damaged"
 
     document = {"store": str(store.root), "rows": rows, "surveys": surveys, "unreadable": unreadable}
-    tell(args, lines, json=lambda: as_json(document))
+    tell(args, lines, lambda: document)
 
 
 LIST = Command(
@@ -288,7 +285,7 @@ def _run_prune(args: Namespace) -> None:
         prune.carry_out()
         # Samples of runs that were killed on this host; they lie as `SampleRunOperator` puts them.
         sweep(Path(configured("staging") or airflow_home() / "ernest" / "staging"), pattern="*/*/*/*")
-    tell(args, prune.lines, json=lambda: as_json(prune.summary()))
+    tell(args, prune.lines, prune.summary)
     prune.raise_failure()
 
 

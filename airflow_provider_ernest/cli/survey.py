@@ -17,7 +17,6 @@ from airflow_provider_ernest.cli.command import (
     above_zero,
     add_result_arguments,
     aligned,
-    as_json,
     read_text,
     refuse_further,
     say_written,
@@ -119,11 +118,7 @@ def _run(args: Namespace) -> None:
         within=args.within / 100, deadline_seconds=args.deadline_seconds, confidence=args.confidence
     )
     survey = _survey(args, goal, _stated_prices(args))
-    tell(
-        args,
-        lambda: survey_lines(survey),
-        json=lambda: as_json(survey.to_dict()),
-    )
+    tell(args, lambda: survey_lines(survey), survey.to_dict)
     if args.html is not None:
         from airflow_provider_ernest.views.report import of_survey
 
@@ -200,7 +195,7 @@ def _with_aws_prices(stated: Prices, jobs: Mapping[str, Sequence[PastRun]], args
         if (price := book.listed_per_hour(name, ON_DEMAND)) is not None:
             known[name] = price
     if not types:
-        warn(["the logs do not tell the types of the machines: state a price by --price"])
+        warn("the logs do not tell the types of the machines: state a price by --price")
     return Prices(by_type=known, otherwise=stated.otherwise)
 
 
