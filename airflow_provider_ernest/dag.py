@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import Any
 
-from airflow.sdk import DAG
+from airflow.sdk import DAG, BaseOperator
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.task_group import ONE_TYPE_ONLY, ErnestTaskGroup
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from airflow.sdk import BaseOperator
 
 
 def ernest_dag(

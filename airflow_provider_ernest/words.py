@@ -6,12 +6,10 @@ up, as people do (12.5 becomes 13), by the decimal digits of a number.
 
 from __future__ import annotations
 
+from datetime import datetime, tzinfo
 from decimal import ROUND_HALF_UP, Context, Decimal
 from math import floor, isfinite
-from typing import TYPE_CHECKING, TypeGuard
-
-if TYPE_CHECKING:
-    from datetime import datetime, tzinfo
+from typing import TypeGuard
 
 MINUTE, HOUR, DAY = 60, 3600, 86_400
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from airflow_provider_ernest.clarity.replay_scaled import replay_scaled
 from airflow_provider_ernest.decision.offers import NEARLY_CERTAIN, Offer
-from airflow_provider_ernest.documents.base import new_stamp
+from airflow_provider_ernest.documents.base import Origin, new_stamp
 from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.documents.profiles import (
     SAMPLE,
@@ -27,7 +27,6 @@ from airflow_provider_ernest.words import (
 )
 
 if TYPE_CHECKING:
-    from airflow_provider_ernest.documents.base import Origin
     from airflow_provider_ernest.documents.runs import Observation
     from airflow_provider_ernest.store.store import ModelStore
 

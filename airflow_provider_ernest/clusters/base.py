@@ -14,14 +14,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from airflow_provider_ernest.documents.base import Document
 from airflow_provider_ernest.exceptions import ClusterError
 from airflow_provider_ernest.spark.machines import Machine
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 class CulledMachine(Document):

@@ -9,16 +9,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from airflow_provider_ernest.clusters.base import ClusterHandle, Kind, register
 from airflow_provider_ernest.exceptions import ClusterLostError, InvalidParameterError
 from airflow_provider_ernest.settings import ConnectedCluster
-from airflow_provider_ernest.spark.machines import Machine
-
-if TYPE_CHECKING:
-    from airflow_provider_ernest.spark.machines import MasterState
+from airflow_provider_ernest.spark.machines import Machine, MasterState
 
 log = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from airflow_provider_ernest.clusters.base import CulledMachine
+from airflow_provider_ernest.clusters.base import ClusterHandle, CulledMachine
 from airflow_provider_ernest.exceptions import ClusterError, ClusterStartError, SampleRunError
 from airflow_provider_ernest.processes import make_owned, runtime_folder
 from airflow_provider_ernest.spark.machines import Bandwidth, Machine, Measurement, rate, relative_to_median
@@ -17,7 +17,6 @@ from airflow_provider_ernest.spark.sizing import sizing_conf
 from airflow_provider_ernest.words import as_percent
 
 if TYPE_CHECKING:
-    from airflow_provider_ernest.clusters.base import ClusterHandle
     from airflow_provider_ernest.spark.submit import ErnestSubmitHook
 
 APPLICATION = Path(__file__).with_name("bandwidth_probe.py")

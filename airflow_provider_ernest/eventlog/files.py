@@ -22,18 +22,16 @@ import gzip
 import io
 import re
 import zlib
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice, pairwise
+from pathlib import Path
 from struct import Struct
 from sys import getsizeof
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from airflow_provider_ernest.exceptions import ErnestError, EventLogError
 from airflow_provider_ernest.places import Archive, Place, ZipPlace, is_zip, place_of
 from airflow_provider_ernest.words import count
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from pathlib import Path
 
 IN_PROGRESS_SUFFIX = ".inprogress"
 COMPACT_SUFFIX = ".compact"

@@ -6,7 +6,8 @@ import re
 import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -37,9 +38,6 @@ from airflow_provider_ernest.eventlog.tables import DRIVER, EventLog, ExecutorRo
 from airflow_provider_ernest.exceptions import ErnestError, EventLogError
 from airflow_provider_ernest.privacy import names_a_secret, without_credentials
 from airflow_provider_ernest.words import counted
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 # Raised by decoders and columns for events that Spark never writes.
 _MALFORMED = (msgspec.MsgspecError, ValueError, TypeError, OverflowError, RecursionError, struct.error)

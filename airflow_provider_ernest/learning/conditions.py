@@ -8,19 +8,15 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from airflow_provider_ernest.documents.models import CODE, DATA, SETTINGS
 from airflow_provider_ernest.documents.runs import InputFingerprint, RunConditions
 from airflow_provider_ernest.privacy import names_a_secret, without_addresses, without_credentials
 from airflow_provider_ernest.settings.job import MOST_GROWTH, SHAPE_TOLERANCE
 from airflow_provider_ernest.words import data_amount, plain
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
 
 # The settings that a job's run time may depend on, as digests: enough to see that one has changed. Left out
 # is what sizes a run (Ernest chooses it), what says where the cluster, its logs and its pages are, what names

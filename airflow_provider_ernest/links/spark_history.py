@@ -6,14 +6,13 @@ import logging
 from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, quote, urlsplit, urlunsplit
 
-from airflow.sdk import BaseOperatorLink
+from airflow.sdk import BaseOperator, BaseOperatorLink
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from airflow.sdk import BaseOperator
     from airflow.sdk.types import TaskInstanceKey
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from airflow.sdk import BaseOperator
+from airflow.sdk import BaseOperator, Context
 
 from airflow_provider_ernest.links.spark_history import ModelFitLink
 from airflow_provider_ernest.operators.task_context import OfJob, in_time, origin_of
 from airflow_provider_ernest.privacy import without_credentials
-from airflow_provider_ernest.settings import SizingGoal
+from airflow_provider_ernest.settings import SizingGoal, SparkJob
 from airflow_provider_ernest.settings.values import (
     as_template,
     documents,
@@ -21,10 +21,7 @@ from airflow_provider_ernest.settings.values import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from airflow.sdk import Context
-
     from airflow_provider_ernest.documents.profiles import BottleneckReport
-    from airflow_provider_ernest.settings import SparkJob
 
 MOST_SECONDS = 300.0
 """Limit for reading and replaying: slow storage must not delay the end of the DAG run."""

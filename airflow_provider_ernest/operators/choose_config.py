@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
-from airflow.sdk import BaseOperator, XComArg
+from airflow.sdk import BaseOperator, Context, XComArg
 from airflow.sdk.definitions.xcom_arg import PlainXComArg
 
 from airflow_provider_ernest.decision.forms import own_sizes
@@ -20,19 +20,22 @@ from airflow_provider_ernest.operators.task_context import (
     rendered_texts,
 )
 from airflow_provider_ernest.privacy import names_a_secret
-from airflow_provider_ernest.settings import SizingGoal
+from airflow_provider_ernest.settings import SizingGoal, SparkJob
 from airflow_provider_ernest.settings.goal import DYNAMIC
-from airflow_provider_ernest.settings.values import as_template, count, optional, optional_text, settings_of
+from airflow_provider_ernest.settings.values import (
+    Number,
+    as_template,
+    count,
+    optional,
+    optional_text,
+    settings_of,
+)
 from airflow_provider_ernest.spark.sizing import kept_sizes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from airflow.sdk import Context
-
     from airflow_provider_ernest.documents.decisions import Decision
-    from airflow_provider_ernest.settings import SparkJob
-    from airflow_provider_ernest.settings.values import Number
 
 
 class ChooseConfigOperator(OfJob, EmitsLineage, BaseOperator):

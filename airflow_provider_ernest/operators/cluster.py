@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from airflow.sdk import BaseOperator
+from airflow.sdk import BaseOperator, Context
 
 from airflow_provider_ernest.clusters.emr.spec import EmrJobFlow
 from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
@@ -19,6 +19,7 @@ from airflow_provider_ernest.operators.task_context import (
     task_path,
 )
 from airflow_provider_ernest.settings.values import (
+    Number,
     as_template,
     document,
     number,
@@ -31,10 +32,7 @@ from airflow_provider_ernest.settings.values import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from airflow.sdk import Context
-
     from airflow_provider_ernest.clusters.local import LocalCluster
-    from airflow_provider_ernest.settings.values import Number
 
 PERSISTENCE: dict[str, Any] = {
     # About eight hours of retries. A first try after the machines' expiry finds none, and succeeds.

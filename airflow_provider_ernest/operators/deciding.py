@@ -18,7 +18,9 @@ from airflow_provider_ernest.clusters.local_spec import LOCAL
 from airflow_provider_ernest.decision.forms import (
     HEAP,
     UNAVAILABLE,
+    ExecutorGroup,
     ExecutorShape,
+    Layout,
     groups_of,
     layout_on,
     outputs,
@@ -48,7 +50,6 @@ if TYPE_CHECKING:
     from airflow.sdk import Context
 
     from airflow_provider_ernest.decision.deciding import Offered
-    from airflow_provider_ernest.decision.forms import ExecutorGroup, Layout
     from airflow_provider_ernest.decision.offers import Offer
     from airflow_provider_ernest.documents.profiles import RunProfile
     from airflow_provider_ernest.settings import SizingGoal

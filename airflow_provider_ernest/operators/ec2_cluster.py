@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from airflow.sdk import BaseOperator
+from airflow.sdk import BaseOperator, Context
 
 import airflow_provider_ernest.words as words
 from airflow_provider_ernest.clusters.ec2.identity import deployment_of
@@ -23,6 +23,7 @@ from airflow_provider_ernest.operators.task_context import (
     no_vain_retries,
 )
 from airflow_provider_ernest.settings.values import (
+    Number,
     as_template,
     document,
     number,
@@ -34,13 +35,10 @@ from airflow_provider_ernest.settings.values import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from airflow.sdk import Context
-
     from airflow_provider_ernest.clusters.base import ClusterHandle
     from airflow_provider_ernest.clusters.ec2.cluster import ClusterResize, EC2Cluster
     from airflow_provider_ernest.clusters.ec2.prices import PriceBook
     from airflow_provider_ernest.clusters.ec2.readiness import Means
-    from airflow_provider_ernest.settings.values import Number
     from airflow_provider_ernest.spark.machines import Bandwidth
     from airflow_provider_ernest.spark.submit import ErnestSubmitHook
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from airflow.sdk import BaseOperator
+from airflow.sdk import BaseOperator, Context
 
 from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError
 from airflow_provider_ernest.operators.task_context import failure_pushed, no_vain_retries
@@ -13,8 +13,6 @@ from airflow_provider_ernest.settings.values import as_template, settings_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    from airflow.sdk import Context
 
     from airflow_provider_ernest.clusters.base import ClusterHandle
     from airflow_provider_ernest.spark.submit import ErnestSubmitHook

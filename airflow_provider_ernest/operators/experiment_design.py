@@ -7,14 +7,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from airflow.providers.common.compat.sdk import SkipMixin
-from airflow.sdk import BaseOperator
+from airflow.sdk import BaseOperator, Context
 
 from airflow_provider_ernest.operators.task_context import OfJob, failure_pushed, in_time, no_vain_retries
 from airflow_provider_ernest.privacy import without_credentials
-from airflow_provider_ernest.settings import DesignBounds, ModelSettings, SampledInput, SizingGoal
+from airflow_provider_ernest.settings import DesignBounds, ModelSettings, SampledInput, SizingGoal, SparkJob
 from airflow_provider_ernest.settings.bounds import AVERAGING, CLASSIC, RELATIVE
 from airflow_provider_ernest.settings.goal import BEST_VALUE, CHEAPEST
 from airflow_provider_ernest.settings.values import (
+    Number,
     as_template,
     document,
     documents,
@@ -30,14 +31,10 @@ from airflow_provider_ernest.words import as_percent, count, counted, plain
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from airflow.sdk import Context
-
     from airflow_provider_ernest.design.candidates import Candidates
     from airflow_provider_ernest.design.costs import Allowance, Spending
     from airflow_provider_ernest.design.rounds import Proposal
     from airflow_provider_ernest.documents.runs import Design, Observation
-    from airflow_provider_ernest.settings import SparkJob
-    from airflow_provider_ernest.settings.values import Number
 
 CANDIDATES = "candidates"
 """XCom key of the arguments of `enumerate_candidates`, from which the runs of all rounds are chosen."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -11,7 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, cast
 
 from airflow.providers.common.compat.sdk import SkipMixin
-from airflow.sdk import BaseOperator
+from airflow.sdk import BaseOperator, Context
 from jinja2 import TemplateError
 
 from airflow_provider_ernest.exceptions import InvalidParameterError, StoreError
@@ -37,18 +37,13 @@ from airflow_provider_ernest.settings import (
     SparkJob,
 )
 from airflow_provider_ernest.settings.goal import FAIL_TRAINING
-from airflow_provider_ernest.settings.values import as_template, optional_text, settings_of
+from airflow_provider_ernest.settings.values import Number, as_template, optional_text, settings_of
 from airflow_provider_ernest.words import duration
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from airflow.sdk import Context
-
     from airflow_provider_ernest.documents.runs import RunConditions
     from airflow_provider_ernest.learning.reuse import Found
     from airflow_provider_ernest.operators.setting_checks import PlannedCluster
-    from airflow_provider_ernest.settings.values import Number
     from airflow_provider_ernest.store.exclusive import TrainingLease, TrainingLeases
 
 RETRAIN = "ernest_retrain"

@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from airflow.sdk import BaseOperator
+from airflow.sdk import BaseOperator, Context
 
 from airflow_provider_ernest.hooks.store_location import store_root
 from airflow_provider_ernest.lineage import EmitsLineage
@@ -32,8 +32,6 @@ from airflow_provider_ernest.words import as_percent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-
-    from airflow.sdk import Context
 
     from airflow_provider_ernest.documents.base import Origin
     from airflow_provider_ernest.documents.models import AveragingPrior, Model, TrainingCluster

@@ -5,18 +5,20 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from airflow.sdk import BaseOperator
+from airflow.sdk import BaseOperator, Context
 
 from airflow_provider_ernest.hooks.store_location import store_root
 from airflow_provider_ernest.operators.task_context import folder, no_vain_retries
-from airflow_provider_ernest.settings.values import optional_number, optional_text, optional_whole_number
+from airflow_provider_ernest.settings.values import (
+    Number,
+    optional_number,
+    optional_text,
+    optional_whole_number,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from airflow.sdk import Context
-
-    from airflow_provider_ernest.settings.values import Number
     from airflow_provider_ernest.store.pruning import LogFolder
 
 

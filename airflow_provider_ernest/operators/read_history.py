@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from airflow.sdk import BaseOperator
+from airflow.sdk import BaseOperator, Context
 
 from airflow_provider_ernest.hooks.store_location import store_root
 from airflow_provider_ernest.operators.task_context import OfJob, failure_pushed, no_vain_retries
@@ -22,8 +22,6 @@ from airflow_provider_ernest.settings.values import (
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
-
-    from airflow.sdk import Context
 
     from airflow_provider_ernest.documents.runs import PastRun, RunConditions
     from airflow_provider_ernest.history.observations import History, TodaysRun

@@ -5,19 +5,21 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from airflow.sdk import BaseOperator
+from airflow.sdk import BaseOperator, Context
 
 from airflow_provider_ernest.lineage import EmitsLineage
 from airflow_provider_ernest.links.spark_history import ModelFitLink
-from airflow_provider_ernest.settings.values import optional_number, optional_text, optional_whole_number
+from airflow_provider_ernest.settings.values import (
+    Number,
+    optional_number,
+    optional_text,
+    optional_whole_number,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from airflow.sdk import Context
-
     from airflow_provider_ernest.documents.decisions import Decision
-    from airflow_provider_ernest.settings.values import Number
     from airflow_provider_ernest.spark.runs import TimedRun
 
 

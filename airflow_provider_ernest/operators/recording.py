@@ -10,13 +10,15 @@ from dataclasses import dataclass, field, replace
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from airflow.sdk import BaseNotifier
+from airflow.sdk import BaseNotifier, Context
 
 from airflow_provider_ernest.clusters.base import ClusterHandle
-from airflow_provider_ernest.documents.base import new_stamp
+from airflow_provider_ernest.documents.base import Record, new_stamp
 from airflow_provider_ernest.documents.decisions import (
     Alternative,
     ClusterBandwidth,
+    Configuration,
+    Decision,
     DecisionRecord,
     ProductionRun,
 )
@@ -40,10 +42,6 @@ from airflow_provider_ernest.words import duration, signed_percentage
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from airflow.sdk import Context
-
-    from airflow_provider_ernest.documents.base import Record
-    from airflow_provider_ernest.documents.decisions import Configuration, Decision
     from airflow_provider_ernest.documents.models import ModelMark
     from airflow_provider_ernest.eventlog.tables import EventLog
     from airflow_provider_ernest.spark.machines import Machine

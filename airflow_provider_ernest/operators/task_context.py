@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import copy_context
 from pathlib import Path
@@ -24,8 +24,6 @@ from airflow_provider_ernest.spark.artifact import dependency_options
 from airflow_provider_ernest.words import duration
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
     from airflow.sdk import BaseOperator, Context
 
     from airflow_provider_ernest.clusters.base import ClusterHandle

@@ -7,14 +7,12 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from airflow.sdk import BaseSensorOperator, PokeReturnValue
+from airflow.sdk import BaseSensorOperator, Context, PokeReturnValue
 
 from airflow_provider_ernest.operators.task_context import is_deferrable, no_vain_retries
 from airflow_provider_ernest.settings.values import optional_text
 
 if TYPE_CHECKING:
-    from airflow.sdk import Context
-
     from airflow_provider_ernest.triggers.jar_hash import Found, HashComparison
 
 _LOOKS = 5

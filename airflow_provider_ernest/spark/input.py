@@ -24,21 +24,17 @@ import random
 import re
 import zlib
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path, PurePosixPath
 from statistics import median_low, mode
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from airflow_provider_ernest.documents.runs import InputFingerprint
+from airflow_provider_ernest.documents.runs import Experiment, InputFingerprint
 from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError
 from airflow_provider_ernest.places import filesystem_of, local_path
 from airflow_provider_ernest.settings.job import FILES, FIRST_ROWS, SAMPLINGS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from airflow_provider_ernest.documents.runs import Experiment
 
 _ONE_SLASH = re.compile(r"^([A-Za-z][\w+.-]*:)/(?!/)")
 _COLUMNAR = ("parquet", "orc")

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from airflow.sdk import TaskGroup, XComArg
 
 from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
 from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.operators.choose_config import ChooseConfigOperator
+from airflow_provider_ernest.operators.choose_config import ChooseConfigOperator, JobConf
 from airflow_provider_ernest.operators.find_model import FindModelOperator
 from airflow_provider_ernest.operators.read_history import ReadHistoryOperator
 from airflow_provider_ernest.settings import (
@@ -40,9 +40,6 @@ from airflow_provider_ernest.task_group.training import (
     training_branch,
     training_branches,
 )
-
-if TYPE_CHECKING:
-    from airflow_provider_ernest.operators.choose_config import JobConf
 
 ONE_TYPE_ONLY = (
     "Start production's own cluster by EC2ClusterOperator(spec=EC2ClusterSpec("

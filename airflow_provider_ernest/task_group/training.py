@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import timedelta
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
-from airflow.sdk import TaskGroup, XComArg
+from airflow.sdk import BaseOperator, TaskGroup, XComArg
 
 from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
 from airflow_provider_ernest.clusters.emr.spec import EmrJobFlow
@@ -37,9 +37,6 @@ from airflow_provider_ernest.settings import (
 from airflow_provider_ernest.settings.values import count, flag, is_template, require_type, whole_number
 from airflow_provider_ernest.spark.sizing import refuse_sizes
 from airflow_provider_ernest.words import unit
-
-if TYPE_CHECKING:
-    from airflow.sdk import BaseOperator
 
 ClusterSpec = LocalClusterSpec | EC2ClusterSpec | EmrJobFlow | ConnectedCluster
 """The kinds of clusters that a task group can start, or find."""

@@ -19,11 +19,10 @@ from airflow.triggers.base import BaseEventTrigger, BaseTrigger, TriggerEvent
 
 from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError, StoreError
 from airflow_provider_ernest.privacy import without_credentials
-from airflow_provider_ernest.spark.artifact import artifact_paths, is_of_the_machines, listed_paths
+from airflow_provider_ernest.spark.artifact import Look, artifact_paths, is_of_the_machines, listed_paths
 from airflow_provider_ernest.triggers import in_thread
 
 if TYPE_CHECKING:
-    from airflow_provider_ernest.spark.artifact import Look
     from airflow_provider_ernest.store.catalogue import CatalogueEntry
     from airflow_provider_ernest.store.store import ModelStore
 

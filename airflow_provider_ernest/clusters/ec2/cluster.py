@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from airflow_provider_ernest.clusters.base import ClusterHandle
 from airflow_provider_ernest.clusters.ec2.aws_errors import explained
@@ -23,7 +23,12 @@ from airflow_provider_ernest.clusters.ec2.ending import (
     settle_deadline,
     terminate_cluster,
 )
-from airflow_provider_ernest.clusters.ec2.identity import TRY_TAG, deployment_of, specification_digest
+from airflow_provider_ernest.clusters.ec2.identity import (
+    TRY_TAG,
+    ClusterIdentity,
+    deployment_of,
+    specification_digest,
+)
 from airflow_provider_ernest.clusters.ec2.instances import (
     COMING_OR_THERE,
     TO_BE_ENDED,
@@ -37,9 +42,17 @@ from airflow_provider_ernest.clusters.ec2.instances import (
     workers,
 )
 from airflow_provider_ernest.clusters.ec2.launching import Launcher
-from airflow_provider_ernest.clusters.ec2.readiness import Readiness, ask_master, console_lines, look, web_url
-from airflow_provider_ernest.clusters.ec2.requests import MASTER_PORT, WEB_PORT, new_secret, secret_of
-from airflow_provider_ernest.clusters.ec2.spec import EC2
+from airflow_provider_ernest.clusters.ec2.readiness import (
+    Means,
+    Probe,
+    Readiness,
+    ask_master,
+    console_lines,
+    look,
+    web_url,
+)
+from airflow_provider_ernest.clusters.ec2.requests import MASTER_PORT, WEB_PORT, Plan, new_secret, secret_of
+from airflow_provider_ernest.clusters.ec2.spec import EC2, EC2ClusterSpec
 from airflow_provider_ernest.clusters.probe import choose_culled, warnings_after
 from airflow_provider_ernest.exceptions import (
     ClusterError,
@@ -47,14 +60,7 @@ from airflow_provider_ernest.exceptions import (
     ClusterStartError,
     InvalidParameterError,
 )
-from airflow_provider_ernest.spark.machines import Bandwidth, Machine
-
-if TYPE_CHECKING:
-    from airflow_provider_ernest.clusters.ec2.identity import ClusterIdentity
-    from airflow_provider_ernest.clusters.ec2.readiness import Means, Probe
-    from airflow_provider_ernest.clusters.ec2.requests import Plan
-    from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
-    from airflow_provider_ernest.spark.machines import MasterState
+from airflow_provider_ernest.spark.machines import Bandwidth, Machine, MasterState
 
 log = logging.getLogger(__name__)
 

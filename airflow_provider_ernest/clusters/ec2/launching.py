@@ -22,7 +22,7 @@ from airflow_provider_ernest.clusters.ec2.aws_errors import (
     said,
     time_of,
 )
-from airflow_provider_ernest.clusters.ec2.ending import end_machines, settle_deadline
+from airflow_provider_ernest.clusters.ec2.ending import AttemptGuard, end_machines, settle_deadline
 from airflow_provider_ernest.clusters.ec2.identity import MASTER, TRY_TAG, WORKER, specification_digest
 from airflow_provider_ernest.clusters.ec2.instances import (
     COMING_OR_THERE,
@@ -36,14 +36,13 @@ from airflow_provider_ernest.clusters.ec2.requests import (
     ON_DEMAND,
     SPOT,
     Place,
+    Plan,
     run_instances_request,
     user_data_of,
 )
 from airflow_provider_ernest.exceptions import ClusterError, ClusterStartError, ErnestError
 
 if TYPE_CHECKING:
-    from airflow_provider_ernest.clusters.ec2.ending import AttemptGuard
-    from airflow_provider_ernest.clusters.ec2.requests import Plan
     from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
 
 log = logging.getLogger(__name__)

@@ -18,6 +18,7 @@ from airflow_provider_ernest.clusters.ec2.aws_errors import Meaning, code_of, ex
 from airflow_provider_ernest.clusters.emr.spec import (
     APPLICATION_REMEDY,
     EMR,
+    EmrJobFlow,
     require_remote,
     step_switches,
 )
@@ -36,7 +37,6 @@ from airflow_provider_ernest.spark.sizing import event_log_conf
 from airflow_provider_ernest.words import duration
 
 if TYPE_CHECKING:
-    from airflow_provider_ernest.clusters.emr.spec import EmrJobFlow
     from airflow_provider_ernest.spark.runs import RunLimits
 
 log = logging.getLogger(__name__)
