@@ -21,12 +21,8 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.operators.choose_config import ChooseConfigOperator as ChooseConfigOperator
     from airflow_provider_ernest.operators.cluster import EmrJobFlowOperator as EmrJobFlowOperator
     from airflow_provider_ernest.operators.cluster import LocalClusterOperator as LocalClusterOperator
-    from airflow_provider_ernest.operators.cluster import (
-        ReapClustersOperator as ReapClustersOperator,
-    )
-    from airflow_provider_ernest.operators.cluster import (
-        TerminateClusterOperator as TerminateClusterOperator,
-    )
+    from airflow_provider_ernest.operators.cluster import ReapClustersOperator as ReapClustersOperator
+    from airflow_provider_ernest.operators.cluster import TerminateClusterOperator as TerminateClusterOperator
     from airflow_provider_ernest.operators.ec2_cluster import EC2ClusterOperator as EC2ClusterOperator
     from airflow_provider_ernest.operators.ec2_cluster import EC2PreflightOperator as EC2PreflightOperator
     from airflow_provider_ernest.operators.existing_cluster import (

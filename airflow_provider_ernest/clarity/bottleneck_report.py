@@ -21,10 +21,7 @@ from airflow_provider_ernest.documents.profiles import (
 )
 from airflow_provider_ernest.exceptions import ErnestError
 from airflow_provider_ernest.settings import Billing
-from airflow_provider_ernest.words import (
-    duration,
-    percentage,
-)
+from airflow_provider_ernest.words import duration, percentage
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.documents.runs import Observation

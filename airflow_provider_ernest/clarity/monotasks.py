@@ -274,9 +274,7 @@ def achieved_capacity(log: EventLog, use: ResourceUse | None = None) -> Capacity
         place = min(int(np.searchsorted(passed, _QUANTILE * passed[-1])), len(order) - 1)
         found = float(rates[order[place]]) / 1e9
     return Capacity(
-        cores=executor_cores(log),
-        network_gigabytes_per_second=found if found > 0 else None,
-        source=ACHIEVED,
+        cores=executor_cores(log), network_gigabytes_per_second=found if found > 0 else None, source=ACHIEVED
     )
 
 
@@ -345,11 +343,7 @@ class Change:
         """The change in words, such as "half the network, 8 cores a machine"."""
         if self.name:
             return self.name
-        factors = {
-            "the speed of a core": self.cpu,
-            "the network": self.network,
-            "the disks": self.disk,
-        }
+        factors = {"the speed of a core": self.cpu, "the network": self.network, "the disks": self.disk}
         times = {2.0: "twice ", 0.5: "half "}
         parts = [
             f"{times.get(factor, f'{factor:g} times ')}{thing}"

@@ -201,12 +201,7 @@ def _doubts(log: EventLog, profile: RunProfile, *, is_every_size_able: bool) -> 
 
 
 def _stages(
-    log: EventLog,
-    plan: Plan,
-    blocked: BlockedTime,
-    use: ResourceUse,
-    ideal: IdealTimes,
-    found: Stragglers,
+    log: EventLog, plan: Plan, blocked: BlockedTime, use: ResourceUse, ideal: IdealTimes, found: Stragglers
 ) -> dict[str, Any]:
     """The longest stages by their start, and the number and time of the others."""
     warm_up = warm_up_of(log, plan)
@@ -237,12 +232,7 @@ def _stages(
 
 
 def _stage_profile(
-    log: EventLog,
-    stage: PlannedStage,
-    blocked: BlockedTime,
-    warm_up: WarmUp,
-    *,
-    span: tuple[float, float],
+    log: EventLog, stage: PlannedStage, blocked: BlockedTime, warm_up: WarmUp, *, span: tuple[float, float]
 ) -> StageProfile:
     row, tasks = stage.row, log.task_columns.only(stage.tasks)
     counted, own_seconds = tasks.only(tasks.succeeded), warm_up.own_seconds[stage.tasks][tasks.succeeded]

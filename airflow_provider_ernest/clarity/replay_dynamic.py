@@ -33,10 +33,7 @@ TICK = 0.001  # of Spark's clock, in seconds
 
 
 def replay_dynamic(
-    log: EventLog,
-    bounds: ExecutorBounds,
-    *,
-    rules: AllocationRules | None = None,
+    log: EventLog, bounds: ExecutorBounds, *, rules: AllocationRules | None = None
 ) -> ReplayedAllocation:
     """Replay a run under dynamic allocation, by its own rules if no others are given.
 

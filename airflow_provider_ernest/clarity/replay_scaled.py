@@ -13,11 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from airflow_provider_ernest.clarity.dynamic_allocation import (
-    AllocationRules,
-    ExecutorAllocation,
-    rules_of,
-)
+from airflow_provider_ernest.clarity.dynamic_allocation import AllocationRules, ExecutorAllocation, rules_of
 from airflow_provider_ernest.clarity.replay import ALWAYS, Replayed, Simulation, Slot, remote_share_change
 from airflow_provider_ernest.clarity.replay_dynamic import allocation_of
 from airflow_provider_ernest.clarity.replay_plan import Moments, Plan, PlannedStage, releases

@@ -83,12 +83,7 @@ def _run(args: Namespace) -> None:
             "input into more partitions."
         )
     design = _design(args, candidates, observed)
-    tell(
-        args,
-        lambda: design_table(design),
-        design.to_dict,
-        csv=lambda: _runs_to_fill_in(design.experiments),
-    )
+    tell(args, lambda: design_table(design), design.to_dict, csv=lambda: _runs_to_fill_in(design.experiments))
 
 
 def _candidates(args: Namespace) -> Candidates:

@@ -260,10 +260,7 @@ def _run_prune(args: Namespace) -> None:
 
     if not (args.dry_run or args.yes):
         raise InvalidParameterError(
-            "yes",
-            False,
-            "is needed to remove anything",
-            remedy="See with --dry-run what goes, then add it.",
+            "yes", False, "is needed to remove anything", remedy="See with --dry-run what goes, then add it."
         )
     store = open_store(args)
     days = args.older_than

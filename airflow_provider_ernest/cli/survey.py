@@ -72,10 +72,7 @@ def _add_arguments(parser: ArgumentParser) -> None:
         help="a run may take so much longer than today; default %(default)g",
     )
     goal.add_argument(
-        "--deadline-seconds",
-        metavar="SECONDS",
-        type=above_zero,
-        help="a run of any job may take so long",
+        "--deadline-seconds", metavar="SECONDS", type=above_zero, help="a run of any job may take so long"
     )
     parser.add_argument(
         "--confidence",

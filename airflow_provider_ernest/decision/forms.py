@@ -334,10 +334,7 @@ def yarn_conf(
 
 
 def kubernetes_conf(
-    decision: Decision,
-    shapes: Mapping[str, ExecutorShape],
-    *,
-    conf: Mapping[str, str],
+    decision: Decision, shapes: Mapping[str, ExecutorShape], *, conf: Mapping[str, str]
 ) -> dict[str, str]:
     """Properties for Kubernetes: the job's own, and the sizing, which wins.
 
@@ -425,10 +422,7 @@ def _require_type(instance_type: str, *known: re.Pattern[str], target: str) -> N
 
 
 def step_arguments(
-    decision: Decision,
-    shapes: Mapping[str, ExecutorShape],
-    *,
-    conf: Mapping[str, str],
+    decision: Decision, shapes: Mapping[str, ExecutorShape], *, conf: Mapping[str, str]
 ) -> list[str]:
     """Arguments of spark-submit in a step: the executors decided on, and no others.
 
@@ -466,10 +460,7 @@ _TO_ESCAPE = str.maketrans({'"': '\\"', "\\": "\\\\"})
 
 
 def emr_serverless(
-    decision: Decision,
-    shapes: Mapping[str, ExecutorShape],
-    *,
-    conf: Mapping[str, str],
+    decision: Decision, shapes: Mapping[str, ExecutorShape], *, conf: Mapping[str, str]
 ) -> dict[str, Any]:
     """What a job run and its application need: one worker for each executor, and one for the driver.
 

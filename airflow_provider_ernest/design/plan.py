@@ -98,13 +98,7 @@ def plan_design(
         targets=targets,
         expected_seconds=guess if weighting == "relative" else None,
     )
-    limits = resolve_limits(
-        problem,
-        budget=budget,
-        unit=cost.unit,
-        min_runs=min_runs,
-        max_runs=max_runs,
-    )
+    limits = resolve_limits(problem, budget=budget, unit=cost.unit, min_runs=min_runs, max_runs=max_runs)
     weights = optimal_weights(problem, *whole_run_bounds(costs, limits))
     counts = round_design(problem, weights, limits=limits)
     return Design(
@@ -136,11 +130,7 @@ def _check_iterations(observed: Sequence[Observation], iterations: int | None) -
 
 
 def _experiments(
-    candidates: Candidates,
-    counts: IntArray,
-    weights: FloatArray,
-    costs: FloatArray,
-    iterations: int | None,
+    candidates: Candidates, counts: IntArray, weights: FloatArray, costs: FloatArray, iterations: int | None
 ) -> tuple[Experiment, ...]:
     """The runs, longest first: while one of them runs long, executors are free for several short ones."""
     chosen = np.repeat(np.arange(len(candidates)), counts)

@@ -254,10 +254,7 @@ class DesignProblem:
     def of(self, chosen: IntArray) -> DesignProblem:
         """The same problem with fewer candidates."""
         return replace(
-            self,
-            rows=self.rows[chosen],
-            costs=self.costs[chosen],
-            required_rows=self.required_rows[chosen],
+            self, rows=self.rows[chosen], costs=self.costs[chosen], required_rows=self.required_rows[chosen]
         )
 
     def selection(
@@ -450,12 +447,7 @@ class Limits:
 
 
 def resolve_limits(
-    problem: DesignProblem,
-    *,
-    budget: float | None,
-    unit: str,
-    min_runs: int | None,
-    max_runs: int | None,
+    problem: DesignProblem, *, budget: float | None, unit: str, min_runs: int | None, max_runs: int | None
 ) -> Limits:
     """The user's limits with the defaults of `plan.plan_design` instead of None, if runs exist within them.
 

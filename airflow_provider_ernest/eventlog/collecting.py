@@ -15,13 +15,7 @@ import msgspec
 import numpy as np
 
 from airflow_provider_ernest.eventlog import events
-from airflow_provider_ernest.eventlog.files import (
-    ENTRY_BYTES,
-    NUMBER_BYTES,
-    ROW_BYTES,
-    Notes,
-    shortened,
-)
+from airflow_provider_ernest.eventlog.files import ENTRY_BYTES, NUMBER_BYTES, ROW_BYTES, Notes, shortened
 from airflow_provider_ernest.eventlog.tables import (
     DRIVER,
     CacheUse,

@@ -126,10 +126,7 @@ class _Application:
             "SparkListenerApplicationStart": (events.ApplicationStart, self._started),
             "SparkListenerApplicationEnd": (events.ApplicationEnd, self._ended),
             "SparkListenerEnvironmentUpdate": (events.EnvironmentUpdate, self._environment_changed),
-            "SparkListenerResourceProfileAdded": (
-                events.ResourceProfileAdded,
-                self._executors.profile_added,
-            ),
+            "SparkListenerResourceProfileAdded": (events.ResourceProfileAdded, self._executors.profile_added),
             "SparkListenerTaskEnd": self._tasks.add,
             "SparkListenerJobStart": (events.JobStart, self._jobs.started),
             "SparkListenerJobEnd": (events.JobEnd, self._jobs.ended),

@@ -153,10 +153,7 @@ class JobNames:
                 re.compile(text)
             except (re.error, RecursionError) as error:
                 raise InvalidParameterError(
-                    parameter,
-                    text,
-                    f"is no regular expression: {error}",
-                    remedy="Write it as Python does.",
+                    parameter, text, f"is no regular expression: {error}", remedy="Write it as Python does."
                 ) from error
         if self.pattern is not None and not re.compile(self.pattern).groups:
             raise InvalidParameterError(

@@ -40,11 +40,7 @@ import msgspec
 
 from airflow_provider_ernest.documents.runs import PastRun
 from airflow_provider_ernest.eventlog.files import databricks_order, events_number
-from airflow_provider_ernest.exceptions import (
-    ErnestError,
-    InvalidParameterError,
-    MissingResourceError,
-)
+from airflow_provider_ernest.exceptions import ErnestError, InvalidParameterError, MissingResourceError
 from airflow_provider_ernest.history.jobs import NO_JOB, JobNames
 from airflow_provider_ernest.places import (
     HTTP_SCHEMES,

@@ -247,10 +247,7 @@ def _slots_per_executor(profile: RunProfile) -> int:
 
 def _replayed(profile: RunProfile, counts: set[int], *, scale: float) -> dict[int, float]:
     opinion = replay_scaled(
-        [profile],
-        executors=sorted(counts),
-        scale=scale,
-        executor_cores=_slots_per_executor(profile),
+        [profile], executors=sorted(counts), scale=scale, executor_cores=_slots_per_executor(profile)
     )
     return {size.executors: size.replayed_seconds for size in opinion.sizes}
 

@@ -291,12 +291,7 @@ def differences(
     before, after = then.input or InputFingerprint(), now.input or InputFingerprint()
     found = _unequal(
         (SETTINGS, "Spark is {} and was {}", now.spark, then.spark),
-        (
-            SETTINGS,
-            "a machine offers {} cores and offered {}",
-            now.executor_cores,
-            then.executor_cores,
-        ),
+        (SETTINGS, "a machine offers {} cores and offered {}", now.executor_cores, then.executor_cores),
     )
     if then.settings is not None and now.settings is not None and then.settings != now.settings:
         names = (name for name, _ in then.settings.items() ^ now.settings.items())

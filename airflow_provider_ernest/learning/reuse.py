@@ -169,10 +169,7 @@ def _find(
         )
         return Found(model=None, verdict=replace(verdict, reason=told))
     mark = lineage.new_mark(
-        cause=verdict.cause,
-        reason=verdict.reason,
-        artifact_sha256=run.artifact_sha256,
-        origin=run.origin,
+        cause=verdict.cause, reason=verdict.reason, artifact_sha256=run.artifact_sha256, origin=run.origin
     )
     return Found(model=None, verdict=verdict, mark=mark)
 

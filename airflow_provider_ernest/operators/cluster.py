@@ -239,12 +239,7 @@ class ReapClustersOperator(BaseOperator):
         ClusterError: machines of some region may live on; those of the others have been ended.
     """
 
-    template_fields: Sequence[str] = (
-        "regions",
-        "grace_seconds",
-        "is_dry_run",
-        "aws_conn_id",
-    )
+    template_fields: Sequence[str] = ("regions", "grace_seconds", "is_dry_run", "aws_conn_id")
     ui_color = "#e4dcf2"
 
     def __init__(

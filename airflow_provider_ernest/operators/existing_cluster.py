@@ -39,12 +39,7 @@ class ExistingClusterOperator(BaseOperator):
     template_fields: Sequence[str] = ("spec",)
     ui_color = "#e4dcf2"
 
-    def __init__(
-        self,
-        *,
-        spec: ConnectedCluster | Mapping[str, Any],
-        **kwargs: Any,
-    ) -> None:
+    def __init__(self, *, spec: ConnectedCluster | Mapping[str, Any], **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.spec = as_template(ConnectedCluster, spec, "spec")
 

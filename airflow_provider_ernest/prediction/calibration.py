@@ -58,9 +58,7 @@ def calibration_of(model: Model) -> Calibration:
     """What the production runs that a model has learned from say of its intervals."""
     errors = model.standardised_errors
     return Calibration(
-        factor=spread_factor(errors),
-        runs=len(errors),
-        likely=sum(abs(error) <= LIKELY for error in errors),
+        factor=spread_factor(errors), runs=len(errors), likely=sum(abs(error) <= LIKELY for error in errors)
     )
 
 

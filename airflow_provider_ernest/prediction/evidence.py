@@ -252,12 +252,7 @@ class Evidence:
         largest = _largest_seconds(terms, prior, points.seconds)
         parts = [
             _posterior(
-                rows,
-                1.0 + self.deviations - rows @ self.least,
-                self.precisions,
-                self.subsets,
-                largest,
-                prior,
+                rows, 1.0 + self.deviations - rows @ self.least, self.precisions, self.subsets, largest, prior
             )
             for rows in (column / self.reference[:, None] for column in columns)
         ]

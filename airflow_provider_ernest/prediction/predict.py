@@ -275,12 +275,7 @@ def predict_seconds(
 
 
 def predict_interval(
-    model: Model,
-    *,
-    executors: ArrayLike,
-    level: float,
-    scale: ArrayLike = 1.0,
-    iterations: int | None = None,
+    model: Model, *, executors: ArrayLike, level: float, scale: ArrayLike = 1.0, iterations: int | None = None
 ) -> tuple[FloatArray, FloatArray]:
     """`ModelForecast.interval` of some runs."""
     return ModelForecast(model, executors=executors, scale=scale, iterations=iterations).interval(level)

@@ -263,10 +263,7 @@ def _log_prior(evidence: Evidence, shares: _Shares) -> FloatArray:
 
 
 def _step(
-    evidences: Sequence[Evidence],
-    likelihoods: Sequence[FloatArray],
-    shares: _Shares,
-    start: _Shares,
+    evidences: Sequence[Evidence], likelihoods: Sequence[FloatArray], shares: _Shares, start: _Shares
 ) -> _Shares:
     """One step of expectation maximisation; the prior counts as `PRIOR_JOBS` jobs."""
     taken, asked = PRIOR_JOBS * start.driver, PRIOR_JOBS

@@ -48,14 +48,7 @@ from airflow_provider_ernest.prediction.terms import (
     term_named,
 )
 from airflow_provider_ernest.settings.bounds import AVERAGING, RELATIVE
-from airflow_provider_ernest.words import (
-    as_percent,
-    duration,
-    duration_range,
-    input_share,
-    percentage,
-    plain,
-)
+from airflow_provider_ernest.words import as_percent, duration, duration_range, input_share, percentage, plain
 
 
 class Kept(TypedDict, total=False):
@@ -376,10 +369,7 @@ def extend_terms(
     """
     if check_method(method) == AVERAGING:
         raise InvalidParameterError(
-            "method",
-            method,
-            "weighs all its terms by itself",
-            remedy="Name the extensions among its terms.",
+            "method", method, "weighs all its terms by itself", remedy="Name the extensions among its terms."
         )
     threshold = positive_number("above_percent", above_percent)
     chosen = check_terms(terms)

@@ -44,12 +44,7 @@ class JarHashSensor(BaseSensorOperator):
         MissingResourceError: nothing installed reads one of the addresses.
     """
 
-    template_fields: Sequence[str] = (
-        "application",
-        "dependencies",
-        "job",
-        "store",
-    )
+    template_fields: Sequence[str] = ("application", "dependencies", "job", "store")
     ui_color = "#dfe6d0"
 
     def __init__(

@@ -47,11 +47,7 @@ MOST_ROUNDS = 3
 
 PAPERS_COST, MACHINE_SECONDS, DOLLARS = "relative_time", "machine_seconds", "dollars"
 
-COST_UNITS = {
-    PAPERS_COST: "cheapest runs",
-    MACHINE_SECONDS: "machine seconds",
-    DOLLARS: "dollars",
-}
+COST_UNITS = {PAPERS_COST: "cheapest runs", MACHINE_SECONDS: "machine seconds", DOLLARS: "dollars"}
 """What a sample run costs, by name, with the unit; see `design.costs`."""
 
 COST_OPTIONS = {

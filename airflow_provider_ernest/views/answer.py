@@ -105,11 +105,7 @@ class ReplayOpinion:
 
 
 def opinion_by_replay(
-    model: Model,
-    each: Alternative,
-    replays: Sequence[Replay],
-    choice: Choice,
-    iterations: int | None,
+    model: Model, each: Alternative, replays: Sequence[Replay], choice: Choice, iterations: int | None
 ) -> ReplayOpinion | None:
     """What replay says of a configuration; None if it was not replayed at this scale or near it.
 

@@ -16,12 +16,7 @@ from airflow_provider_ernest.documents.models import (
     TrainingCluster,
     training_dollars,
 )
-from airflow_provider_ernest.documents.runs import (
-    Design,
-    Experiment,
-    Observation,
-    RunConditions,
-)
+from airflow_provider_ernest.documents.runs import Design, Experiment, Observation, RunConditions
 from airflow_provider_ernest.exceptions import StoreError
 from airflow_provider_ernest.learning.freshness import Lineage, State
 from airflow_provider_ernest.prediction.calibration import calibration_of

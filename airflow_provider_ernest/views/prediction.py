@@ -179,8 +179,7 @@ def _comparable(other: OtherType, model: Model, request: PredictionRequest) -> O
         )
     if in_bounds(other.price_per_hour) is None:
         raise MissingResourceError(
-            "The known price is too high or too low to be true.",
-            remedy="Choose by its model with another.",
+            "The known price is too high or too low to be true.", remedy="Choose by its model with another."
         )
     if model.artifact_sha256 and other.model.artifact_sha256 not in (None, model.artifact_sha256):
         raise MissingResourceError(

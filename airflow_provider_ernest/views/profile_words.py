@@ -25,14 +25,7 @@ from airflow_provider_ernest.documents.profiles import (
     StageProfile,
     WhatIf,
 )
-from airflow_provider_ernest.words import (
-    as_percent,
-    count,
-    counted,
-    duration,
-    number,
-    signed_percentage,
-)
+from airflow_provider_ernest.words import as_percent, count, counted, duration, number, signed_percentage
 
 _CATEGORIES = {SQL: "SQL", STREAMING: "streaming", MLLIB: "MLlib", GRAPHX: "GraphX", CORE: "RDDs"}
 

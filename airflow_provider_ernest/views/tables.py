@@ -71,11 +71,7 @@ def decision_table(decision: Decision) -> list[str]:
 
 
 def out_of_reach_table(
-    alternatives: tuple[Alternative, ...],
-    *,
-    goal: str,
-    confidence: float,
-    nearest: Alternative | None,
+    alternatives: tuple[Alternative, ...], *, goal: str, confidence: float, nearest: Alternative | None
 ) -> list[str]:
     """The configurations considered, none of which keeps to the goal, as by `decision_table`.
 
@@ -86,11 +82,7 @@ def out_of_reach_table(
 
 
 def _table_of(
-    alternatives: Sequence[Alternative],
-    *,
-    marked: Alternative | None,
-    mark: str,
-    asked: float | None,
+    alternatives: Sequence[Alternative], *, marked: Alternative | None, mark: str, asked: float | None
 ) -> list[str]:
     """A heading, and a line for each alternative that is shown; nothing without alternatives.
 

@@ -14,24 +14,11 @@ from fastapi import APIRouter, Depends, FastAPI, Header, HTTPException
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from airflow_provider_ernest.version import __version__
-from airflow_provider_ernest.views.report import (
-    CHARTS,
-    STATIC,
-    STYLES,
-    bundled,
-    modules_of,
-    styles_of,
-)
+from airflow_provider_ernest.views.report import CHARTS, STATIC, STYLES, bundled, modules_of, styles_of
 from airflow_provider_ernest.web import models as models_api
 from airflow_provider_ernest.web import runs
 from airflow_provider_ernest.web.access import requires_pages
-from airflow_provider_ernest.web.answers import (
-    NOTHING_HERE,
-    Headers,
-    Limiter,
-    handle_errors,
-    schemas,
-)
+from airflow_provider_ernest.web.answers import NOTHING_HERE, Headers, Limiter, handle_errors, schemas
 
 PREDICTING = "airflow_provider_ernest.views.prediction"
 """Imports numpy and scipy, which takes most of a second."""

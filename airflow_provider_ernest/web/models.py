@@ -22,12 +22,7 @@ from airflow_provider_ernest.settings.billing import BESIDE_THE_PRICE
 from airflow_provider_ernest.store.catalogue import MODEL, CatalogueEntry
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.views.clarity import clarity_page
-from airflow_provider_ernest.views.loaded import (
-    Readable,
-    is_gone,
-    load_model,
-    newest_of,
-)
+from airflow_provider_ernest.views.loaded import Readable, is_gone, load_model, newest_of
 from airflow_provider_ernest.views.model import model_page
 from airflow_provider_ernest.views.models import MOST_ROWS, SORTS, STATES, list_models
 from airflow_provider_ernest.views.prediction_request import PredictionRequest
@@ -158,10 +153,7 @@ def list_all(
     access: AccessDep,
     search: Annotated[
         str,
-        Query(
-            max_length=500,
-            description="Words that all occur in job, instance type or DAG, in any case.",
-        ),
+        Query(max_length=500, description="Words that all occur in job, instance type or DAG, in any case."),
     ] = "",
     sort: Annotated[
         str,
@@ -172,8 +164,7 @@ def list_all(
     ] = "month",
     descending: bool = True,
     state: Annotated[
-        str | None,
-        Query(description="Only models in this state.", json_schema_extra={"enum": list(STATES)}),
+        str | None, Query(description="Only models in this state.", json_schema_extra={"enum": list(STATES)})
     ] = None,
     offset: Annotated[int, Query(ge=0)] = 0,
     limit: Annotated[int, Query(ge=1, le=MOST_ROWS)] = 25,

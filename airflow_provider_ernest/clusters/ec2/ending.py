@@ -62,11 +62,7 @@ _UNSEEN_POLL_SECONDS = 2.0
 
 
 def terminate_cluster(
-    ec2: Any,
-    cluster_name: str,
-    *,
-    awaited: Collection[str] = (),
-    patience_seconds: float = PATIENCE_SECONDS,
+    ec2: Any, cluster_name: str, *, awaited: Collection[str] = (), patience_seconds: float = PATIENCE_SECONDS
 ) -> str:
     """End all machines of a cluster; see `end_until_gone`. Repeatable. Returns what was done, for the log."""
     began = time.monotonic()

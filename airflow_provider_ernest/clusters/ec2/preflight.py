@@ -9,13 +9,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_ernest.clusters.ec2.aws_errors import (
-    Meaning,
-    code_of,
-    explained,
-    meaning_of,
-    said,
-)
+from airflow_provider_ernest.clusters.ec2.aws_errors import Meaning, code_of, explained, meaning_of, said
 from airflow_provider_ernest.clusters.ec2.requests import (
     ON_DEMAND,
     SPOT,
@@ -82,9 +76,7 @@ def require_launch_right(spec: EC2ClusterSpec, plan: Plan, *, ec2: Any, tags: Ma
     What else AWS says of a dry run is no reason: the launch has other places to try.
     """
     place = Place(
-        instance_type=spec.instance_type,
-        subnet=plan.subnets[0],
-        market=SPOT if spec.spot else ON_DEMAND,
+        instance_type=spec.instance_type, subnet=plan.subnets[0], market=SPOT if spec.spot else ON_DEMAND
     )
     request = run_instances_request(spec, plan, place=place, minimum=1, maximum=1, user_data="", tags=tags)
     try:

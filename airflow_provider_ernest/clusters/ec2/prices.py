@@ -43,12 +43,7 @@ class PriceBook:
     """
 
     def __init__(
-        self,
-        *,
-        ec2: Any,
-        pricing: Callable[[], Any],
-        region: str,
-        override_per_hour: float | None = None,
+        self, *, ec2: Any, pricing: Callable[[], Any], region: str, override_per_hour: float | None = None
     ) -> None:
         self.region = region
         self.override_per_hour = override_per_hour
