@@ -43,9 +43,7 @@ class Offered:
     offers: Sequence[Offer] = ()  # one for each type of machine
     warnings: tuple[str, ...] = ()  # sentences: what is not among them, and why
     error: ErnestError | None = None  # why there are none
-    fallback: Decision | None = (
-        None  # the stated fallback, still without its reason; None where none is stated
-    )
+    fallback: Decision | None = None  # the stated one, still without its reason; None where none is stated
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,9 +52,7 @@ class Choice:
 
     goal: SizingGoal
     offers: tuple[Offer, ...] = ()  # that could be predicted
-    alternatives: tuple[
-        Alternative, ...
-    ] = ()  # all considered, by type and number of executors, then the mixes
+    alternatives: tuple[Alternative, ...] = ()  # all considered, by type and number, then the mixes
     left_out: Mapping[str, ErnestError] = field(default_factory=dict)  # by type: offers without a prediction
     warnings: tuple[str, ...] = ()  # what was not considered
     decision: Decision | None = None
@@ -312,7 +308,7 @@ def _infeasible(choice: Choice, goal: Goal, forecasts: Sequence[Forecast]) -> In
     likely = "Also most" if surest is best else "Most"
     told = f" ({chance})" if surest is best else f": {_told(surest)} ({chance})"
     return InfeasibleGoalError(
-        f"No allowed configuration {missed}. {likely} likely to meet the goal{told}.{_possible(reach, goal)}",
+        f"No allowed configuration {missed}. {likely} likely to meet the goal{told}.{possible(reach, goal)}",
         best=best.seconds if goal.deadline_seconds is not None else best.cost,
         remedy=f"{remedy}, ask for less confidence, allow other sizes, or train on another instance type.",
         most_probable=surest,
@@ -320,7 +316,7 @@ def _infeasible(choice: Choice, goal: Goal, forecasts: Sequence[Forecast]) -> In
     )
 
 
-def _possible(reach: WithinReach, goal: Goal) -> str:
+def possible(reach: WithinReach, goal: Goal | SizingGoal) -> str:
     """The limits that could be asked for instead; empty where changing one of two would not do."""
     limits = [
         f"a {name} of {told(nearest.limit)} ({_on(nearest)})"

@@ -100,15 +100,18 @@ class OfferedSize:
     """What an alternative consists of, and what is paid for."""
 
     executors: int  # the most
-    bounds: ExecutorBounds | None = None  # under dynamic allocation
-    seconds: float = 0.0  # clean, of the replay under it
-    executor_seconds: float = 0.0  # likewise
+    replayed: ReplayedAllocation | None = None  # under dynamic allocation
+
+    @property
+    def bounds(self) -> ExecutorBounds | None:
+        """Of dynamic allocation."""
+        return self.replayed.bounds if self.replayed else None
 
     def mean_executors(self, *, seconds: float, startup_seconds: float) -> float | None:
         """Executors that a run has on average which takes so long, start-up excluded; None for all."""
-        if self.bounds is None:
+        if (told := self.replayed) is None:
             return None
-        taken = self.executor_seconds * seconds / self.seconds + self.bounds.initial * startup_seconds
+        taken = told.executor_seconds * seconds / told.seconds + told.bounds.initial * startup_seconds
         return taken / (seconds + startup_seconds)
 
 
@@ -217,15 +220,7 @@ class DynamicForecast(Forecast):
         kept = [each for each in offer.allocations if each.bounds.maximum in offer.counts]
         self._places = [offer.counts.index(each.bounds.maximum) for each in kept]
         times = np.array([each.seconds / each.fixed_seconds for each in kept])
-        self.sizes = [
-            OfferedSize(
-                executors=each.bounds.maximum,
-                bounds=each.bounds,
-                seconds=each.seconds,
-                executor_seconds=each.executor_seconds,
-            )
-            for each in kept
-        ]
+        self.sizes = [OfferedSize(executors=each.bounds.maximum, replayed=each) for each in kept]
         startup, own = fixed.startup_seconds, fixed.seconds[self._places]
         self.seconds = np.asarray(startup + (own - startup) * times, dtype=np.float64)
         self._times = self.seconds / own

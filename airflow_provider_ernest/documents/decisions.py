@@ -84,9 +84,7 @@ class Decision(Document):
 
     config: Configuration  # the configuration to run the production job with
     goal: str  # in words
-    price_per_hour: float | None = (
-        None  # dollars for an executor and hour, the average of a mix; None if unknown
-    )
+    price_per_hour: float | None = None  # dollars for an executor and hour, of a mix on average
     predicted_seconds: float | None = None  # from submission to end: `run_seconds` + `startup_seconds`
     run_seconds: float | None = None  # from when all executors are there; what the model's terms predict
     startup_seconds: float | None = None  # the part before
@@ -104,9 +102,7 @@ class Decision(Document):
     confidence: float | None = None  # the probability that was asked for; None without limits
     billing: Billing | None = None  # how the chosen executors are paid for
     cost_parts: BilledCost | None = None  # `predicted_cost` by what it is paid for
-    composition: tuple[
-        Configuration, ...
-    ] = ()  # the executors of each type where a mix of several was chosen
+    composition: tuple[Configuration, ...] = ()  # the executors of each type, where a mix was chosen
     bounds: ExecutorBounds | None = None  # of dynamic allocation, where that was asked for
     # what a best value costs more than the cheapest (within a budget the fastest) that is sure enough, and
     # what that buys; empty where nothing

@@ -198,12 +198,10 @@ def events_number(name: str) -> int | None:
     return int(found.group(1)) if found else None
 
 
-def lines_of(
-    chunks: Iterable[bytes], notes: Notes, *, max_line_bytes: int = MAX_LINE_BYTES
-) -> Iterator[bytes]:
+def lines_of(chunks: Iterable[bytes], notes: Notes) -> Iterator[bytes]:
     """The lines of a text that is cut anywhere, without their ends; the last may be incomplete.
 
-    Lines of more than `max_line_bytes` are counted in `notes` and skipped.
+    Lines of more than `MAX_LINE_BYTES` are counted in `notes` and skipped.
     """
     # A line of many chunks is joined once, not chunk by chunk.
     parts: list[bytes] = []
@@ -213,20 +211,20 @@ def lines_of(
     for chunk in small:
         first, *others = chunk.split(b"\n")
         held_bytes += len(first)
-        if held_bytes <= max_line_bytes:
+        if held_bytes <= MAX_LINE_BYTES:
             parts.append(first)
         else:
             parts.clear()
         if not others:
             continue
-        if held_bytes <= max_line_bytes:
+        if held_bytes <= MAX_LINE_BYTES:
             yield b"".join(parts)
         else:
             notes.too_long_lines += 1
         last = others.pop()
         yield from others
         parts, held_bytes = [last], len(last)
-    if held_bytes > max_line_bytes:
+    if held_bytes > MAX_LINE_BYTES:
         notes.too_long_lines += 1
     elif held_bytes:
         yield b"".join(parts)

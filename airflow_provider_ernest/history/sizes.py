@@ -61,9 +61,8 @@ class Today:
     """How a job runs now: the size that most of its latest runs had, and those of them that had it."""
 
     executors: int
-    paid_executors: (
-        float  # that were there on average, the median: fewer than `executors` where they come and go
-    )
+    # that were there on average, the median: fewer than `executors` where they come and go
+    paid_executors: float
     executor_cores: int
     instance_type: str | None
     seconds: float  # clean, the median with today's input, with all executors all the time

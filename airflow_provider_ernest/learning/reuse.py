@@ -122,9 +122,7 @@ class Found:
 
     model: Model | None  # to be reused; None where a training is needed
     verdict: Verdict  # on that one, or on the newest
-    mark: ModelMark | None = (
-        None  # of the newest that no longer holds, where its lineage does not bear it yet
-    )
+    mark: ModelMark | None = None  # of the newest that no longer holds, if its lineage does not bear it yet
 
 
 def find_stored(store: ModelStore, run: Run, *, conditions: Mapping[str, RunConditions]) -> dict[str, Found]:

@@ -323,18 +323,15 @@ def _by_names_of_today(kind: Any, given: Mapping[str, Any]) -> dict[str, Any]:
     return {names.get(name, name): value for name, value in given.items()}
 
 
-def checked(given: DataclassInstance, *, within: str = "") -> dict[str, Any]:
-    """The fields of a settings object that are no templates, each read; for its ``__post_init__``.
-
-    In errors, `within` precedes the names of fields, such as "billing.".
-    """
+def checked(given: DataclassInstance) -> dict[str, Any]:
+    """The fields of a settings object that are no templates, each read; for its ``__post_init__``."""
     read = {}
     for each in fields(given):
         value, reader = getattr(given, each.name), each.metadata["read"]
         if not is_template(value):
             # Of what is stated as such any text would count as true.
             reader = flag if reader is truth else reader
-            read[each.name] = reader(f"{within}{each.name}", value)
+            read[each.name] = reader(each.name, value)
     return read
 
 

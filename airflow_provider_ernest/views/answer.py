@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from airflow_provider_ernest.decision.deciding import Choice
+from airflow_provider_ernest.decision.deciding import Choice, possible
 from airflow_provider_ernest.decision.goals import cheapest_that_meets, chosen, fastest, next_faster
-from airflow_provider_ernest.documents.decisions import Alternative, Configuration, Decision, Reachable
+from airflow_provider_ernest.documents.decisions import Alternative, Configuration, Decision
 from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.documents.profiles import BottleneckReport
 from airflow_provider_ernest.documents.profiles import ReplayOpinion as StoredOpinion
@@ -328,7 +328,7 @@ def answer_of(asked: Asked, replays: Sequence[Replay]) -> Answer:
     )
 
 
-def _of_type(size: Configuration | Alternative | Reachable) -> str:
+def _of_type(size: Configuration | Alternative) -> str:
     return executors(size.executors, size.instance_type, executors_per_machine=size.executors_per_machine)
 
 
@@ -445,16 +445,11 @@ def _out_of_reach(asked: Asked, error: ErnestError) -> str:
     nearest = error.within_reach if isinstance(error, InfeasibleGoalError) else None
     if asked.shown is None or nearest is None:
         return str(error)
-    goal, deadline, budget = asked.choice.goal, nearest.earliest_deadline, nearest.least_budget
-    instead = []
-    if goal.deadline_seconds is not None and deadline is not None:
-        instead.append(f"a deadline of {duration(deadline.limit)} ({_of_type(deadline)})")
-    if goal.budget_dollars is not None and budget is not None:
-        instead.append(f"a budget of {dollars(budget.limit)} ({_of_type(budget)})")
-    met = f" Possible: {' or '.join(instead)}." if instead else ""
+    goal = asked.choice.goal
     return (
-        f"Out of reach: nothing meets {asked.limits} in {confidence(goal.confidence)} of runs.{met} "
-        f"Or ask for less certainty, allow more {asked.unit}s, or train on another type."
+        f"Out of reach: nothing meets {asked.limits} in {confidence(goal.confidence)} of runs."
+        f"{possible(nearest, goal)} Or ask for less certainty, allow more {asked.unit}s, or train on another "
+        "type."
     )
 
 

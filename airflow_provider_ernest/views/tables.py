@@ -103,7 +103,8 @@ def _table_of(
     for each in shown:
         line = f"{each.instance_type:{width}}  " if width else ""
         line += f"{each.executors:{len(units)}d}  {tenths(each.seconds):>9s}  "
-        line += f"{_range(each.likely_seconds):>21s}  {dollars(each.cost):>9s}  " + (
+        likely = " to ".join(map(tenths, each.likely_seconds)) if each.likely_seconds else UNKNOWN
+        line += f"{likely:>21s}  {dollars(each.cost):>9s}  " + (
             f"{probability(each.probability, asked):>11s}  " if certain else ""
         )
         lines.append(line + _joined(_marks(each, marked, mark, asked), SCREEN_WIDTH - len(line)))
@@ -189,10 +190,6 @@ def _joined(marks: Sequence[str], room: int) -> str:
     """Remarks, cut to what is left of a line."""
     joined, width = "  ".join(mark for mark in marks if mark), max(room, FEWEST_FOR_REMARKS)
     return joined if len(joined) <= width else f"{joined[: width - 4].rstrip()} ..."
-
-
-def _range(interval: tuple[float, float] | None) -> str:
-    return f"{tenths(interval[0])} to {tenths(interval[1])}" if interval else UNKNOWN
 
 
 ERRORS = {"relative": "errors relative to the run's time", "absolute": "errors in seconds"}
