@@ -234,7 +234,7 @@ class Spending:
     """What sample runs may cost, beside the production run that they are for."""
 
     bounds: DesignBounds
-    goal: SizingGoal | None = None  # of production; None where nothing is said of it
+    goal: SizingGoal  # of production
     billed_machines: float = 0.0  # that are paid for during a run, however few it uses; 0 for the run's own
 
     @property
@@ -243,8 +243,6 @@ class Spending:
 
         The user's guess of the seconds is worth more than the deadline.
         """
-        if self.goal is None:
-            return None
         guess: float | None = self.bounds.cost_options.get("full_seconds_on_one_machine")
         if guess is not None:
             return float(self.goal.scale * guess)
@@ -255,8 +253,7 @@ class Spending:
     def is_frugal(self) -> bool:
         """Whether training is to cost little although nobody says so: beside long production."""
         bounds, goal = self.bounds, self.goal
-        stated = (bounds.budget, bounds.budget_share) != (None, None)
-        if stated or goal is None or self.machine_seconds is None:
+        if (bounds.budget, bounds.budget_share) != (None, None) or self.machine_seconds is None:
             return False
         if goal.deadline_seconds is not None:
             return bool(goal.deadline_seconds >= LONG_SECONDS)
@@ -288,7 +285,7 @@ class Spending:
                 return [usual]
             return [*(self._within(each, beside_production) for each in PLANNED_SHARES), usual]
         if bounds.cost != PAPERS_COST:
-            return [self._within(share, own, executors=self.goal.min_executors if self.goal else 1)]
+            return [self._within(share, own, executors=self.goal.min_executors)]
         if beside_production is not None:
             return [self._within(share, beside_production)]
         raise InvalidParameterError(
@@ -308,7 +305,7 @@ class Spending:
         return float(cost.of(executors=executors, scale=scale).sum()) / self.machine_seconds
 
     def _within(self, share: float, cost: Cost, *, executors: int = 1) -> Allowance:
-        least, scale = self.bounds.min_scale, self.goal.scale if self.goal else 1.0
+        least, scale = self.bounds.min_scale, self.goal.scale
         return Allowance(
             cost=cost,
             budget=share_of_production(cost, share, executors=executors, scale=scale),
@@ -318,7 +315,7 @@ class Spending:
 
     def _cost_in_machine_seconds(self) -> MachineSeconds | None:
         """What sample runs cost beside production; None where nothing is known of that."""
-        if self.goal is None or self.machine_seconds is None:
+        if self.machine_seconds is None:
             return None
         options = self.bounds.cost_options
         return MachineSeconds(

@@ -20,7 +20,9 @@ from airflow_provider_ernest.exceptions import FitError, InadequateModelError
 from airflow_provider_ernest.prediction.numbers import FloatArray
 from airflow_provider_ernest.prediction.predict import predict_interval, predict_seconds
 from airflow_provider_ernest.prediction.training import check_adequacy, train
+from airflow_provider_ernest.settings import SizingGoal
 from airflow_provider_ernest.settings.bounds import AVERAGING
+from airflow_provider_ernest.settings.goal import BEST_VALUE, CHEAPEST
 from airflow_provider_ernest.words import as_percent, counted
 
 LEVEL, NEARLY_CERTAIN = 0.8, 0.95
@@ -46,17 +48,6 @@ class Sufficiency:
     reason: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class Question:
-    """What the decision is among."""
-
-    targets: Targets
-    deadline_seconds: float | None = None
-    # a number of executors that is surely dearer than another that surely keeps the deadline is not chosen
-    is_cheapest_best: bool = True
-    max_error_percent: float  # the median leave-one-out error above which a model is inadequate
-
-
 def distinct(observed: Sequence[Observation]) -> list[Observation]:
     """One run of each size, the median in seconds of those with as many executors and about as much data.
 
@@ -71,18 +62,21 @@ def distinct(observed: Sequence[Observation]) -> list[Observation]:
 
 def sufficiency(
     observed: Sequence[Observation],
-    question: Question,
+    goal: SizingGoal,
     *,
     method: str = AVERAGING,
     terms: Sequence[str] | None = None,
 ) -> Sufficiency:
-    """Whether observed runs tell enough, so that no sample run is needed; None for the method's own terms."""
+    """Whether observed runs tell enough of what the decision is among, so that no sample run is needed.
+
+    The terms are the method's own by default.
+    """
     if len(observed) < FEWEST_RUNS:
         return _missing(
             f"{counted(len(observed), 'past run')} of the job can be used; {FEWEST_RUNS} tell enough"
         )
     ran = sorted({run.executors for run in observed})
-    unknown = sorted({*map(int, question.targets.columns()[0])} - {*ran})
+    unknown = sorted({*goal.executors} - {*ran})
     if len(ran) < FEWEST_SIZES and unknown:
         return _missing(
             f"past runs had {' or '.join(map(str, ran))} executors, and nothing tells how the time "
@@ -92,18 +86,18 @@ def sufficiency(
         # Whatever else they leave open is told by the width of what is asked.
         enough = no_runs(len(observed), terms=terms or (), criterion="", reason="") if not unknown else None
         model = train(observed, job="past runs", method=method, terms=terms, design=enough)
-        check_adequacy(model, max_error_percent=question.max_error_percent)
+        check_adequacy(model, max_error_percent=goal.max_error_percent)
     except (FitError, InadequateModelError) as error:
         return _missing(error.message.rstrip(".")[:1].lower() + error.message.rstrip(".")[1:])
-    return _by_width(model, question)
+    return _by_width(model, goal)
 
 
-def _by_width(model: Model, question: Question) -> Sufficiency:
-    counts, scale = question.targets.columns()
+def _by_width(model: Model, goal: SizingGoal) -> Sufficiency:
+    counts, scale = Targets(executors=goal.executors, scale=goal.scale).columns()
     seconds = predict_seconds(model, executors=counts, scale=scale)
     low, high = predict_interval(model, executors=counts, scale=scale, level=LEVEL)
     widths = (high - low) / seconds
-    asked = _may_be_chosen(model, question, counts, scale)
+    asked = _may_be_chosen(model, goal, counts, scale)
     worst = int(np.argmax(np.where(asked, widths, 0.0)))
     enough = max(NARROW_ENOUGH, SCATTER * _WIDTH_OF_NOISE * model.noise)
     told = f"the prediction for size {int(counts[worst])} is uncertain by {as_percent(widths[worst] / 2)}"
@@ -117,13 +111,14 @@ def _by_width(model: Model, question: Question) -> Sufficiency:
 
 
 def _may_be_chosen(
-    model: Model, question: Question, counts: FloatArray, scale: FloatArray
+    model: Model, goal: SizingGoal, counts: FloatArray, scale: FloatArray
 ) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     """Which of the targets the decision can be for, nearly for certain; all where none can be ruled out."""
     low, high = predict_interval(model, executors=counts, scale=scale, level=NEARLY_CERTAIN)
-    deadline = math.inf if question.deadline_seconds is None else question.deadline_seconds
+    deadline = math.inf if goal.deadline_seconds is None else goal.deadline_seconds
     possible = model.startup_seconds + low <= deadline
-    if question.is_cheapest_best:
+    # One that is surely dearer than another that surely keeps the deadline is not chosen.
+    if goal.budget_dollars is None and goal.objective in (None, BEST_VALUE, CHEAPEST):
         sure = model.startup_seconds + high <= deadline
         dearest_of_sure = np.min(np.where(sure, counts * high, np.inf))
         possible &= counts * low <= dearest_of_sure

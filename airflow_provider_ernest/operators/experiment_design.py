@@ -13,7 +13,6 @@ from airflow_provider_ernest.operators.task_context import OfJob, failure_pushed
 from airflow_provider_ernest.privacy import without_credentials
 from airflow_provider_ernest.settings import DesignBounds, ModelSettings, SampledInput, SizingGoal, SparkJob
 from airflow_provider_ernest.settings.bounds import AVERAGING, CLASSIC, RELATIVE
-from airflow_provider_ernest.settings.goal import BEST_VALUE, CHEAPEST
 from airflow_provider_ernest.settings.values import (
     Number,
     as_template,
@@ -163,7 +162,7 @@ class ExperimentDesignOperator(BaseOperator, SkipMixin):
 
     def _design(self, spending: Spending) -> Design:
         from airflow_provider_ernest.design.candidates import enumerate_candidates
-        from airflow_provider_ernest.design.known import Question, distinct, no_runs, sufficiency
+        from airflow_provider_ernest.design.known import distinct, no_runs, sufficiency
         from airflow_provider_ernest.design.plan import plan_design
         from airflow_provider_ernest.design.problem import Targets
         from airflow_provider_ernest.documents.runs import Observation
@@ -182,25 +181,13 @@ class ExperimentDesignOperator(BaseOperator, SkipMixin):
         partitions = sampled.partitions or files
         known = optional_document("history", self.history) or {}
         past = [Observation.from_dict(document) for document in known.get("observations") or ()]
-        targets = Targets(executors=goal.executors, scale=goal.scale)
         criterion = bounds.criterion
         if criterion is None and settings.method != AVERAGING:
             # It determines all terms, which Bayesian designs need not.
             criterion = "I"
         reason = ""
         if past:
-            known_enough = sufficiency(
-                past,
-                Question(
-                    targets=targets,
-                    deadline_seconds=goal.deadline_seconds,
-                    is_cheapest_best=goal.budget_dollars is None
-                    and goal.objective in (None, BEST_VALUE, CHEAPEST),
-                    max_error_percent=goal.max_error_percent,
-                ),
-                method=settings.method,
-                terms=_terms(settings),
-            )
+            known_enough = sufficiency(past, goal, method=settings.method, terms=_terms(settings))
             reason = known_enough.reason
             if known_enough.is_enough:
                 terms = _terms(settings) or default_terms(settings.method)
@@ -214,7 +201,7 @@ class ExperimentDesignOperator(BaseOperator, SkipMixin):
                 cost=allowance.cost,
                 terms=_terms(settings),
                 criterion=criterion,
-                targets=targets,
+                targets=Targets(executors=goal.executors, scale=goal.scale),
                 weighting=WEIGHTINGS.get(settings.method),
                 min_runs=bounds.min_runs,
                 max_runs=bounds.max_runs,

@@ -5,8 +5,8 @@ from random import Random
 
 import pytest
 
-from airflow_provider_ernest.design.known import Question, distinct, sufficiency
-from airflow_provider_ernest.design.problem import Targets
+from airflow_provider_ernest.design.known import distinct, sufficiency
+from airflow_provider_ernest.settings import SizingGoal
 from tests import examples
 
 
@@ -24,9 +24,9 @@ def past(executors, *, scales=(1.0,), repeated=1, noise=0.03):
     )
 
 
-def asked(runs, executors=range(4, 17), **question):
-    question = Question(targets=Targets(executors=executors), max_error_percent=25.0, **question)
-    return sufficiency(runs, question)
+def asked(runs, executors=range(4, 17), objective="cheapest", **limits):
+    stated = {"allowed_executors": tuple(executors), "objective": objective, **limits}
+    return sufficiency(runs, SizingGoal(**stated, max_error_percent=25.0))
 
 
 def test_runs_of_several_sizes_are_enough():
@@ -60,7 +60,7 @@ def test_one_or_two_sizes_are_enough_where_only_these_are_asked_for(sizes):
 
 
 def test_far_from_all_past_runs_nothing_is_known_well_enough():
-    told = asked(past((4, 5, 6), repeated=3), executors=range(4, 200), is_cheapest_best=False)
+    told = asked(past((4, 5, 6), repeated=3), executors=range(4, 200), objective="fastest")
 
     assert not told.is_enough
     assert "is uncertain by" in told.reason
@@ -72,7 +72,7 @@ def test_sizes_that_cannot_be_chosen_need_not_be_known():
 
     assert not asked(runs, executors=(8, 100)).is_enough or asked(runs, executors=(8,)).is_enough
     assert asked(runs, executors=(8, 400), deadline_seconds=3600.0).is_enough
-    assert not asked(runs, executors=(8, 400), deadline_seconds=3600.0, is_cheapest_best=False).is_enough
+    assert not asked(runs, executors=(8, 400), deadline_seconds=3600.0, objective="fastest").is_enough
 
 
 def test_more_sample_runs_do_not_help_where_runs_scatter():
