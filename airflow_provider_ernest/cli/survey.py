@@ -87,7 +87,9 @@ def _add_arguments(parser: ArgumentParser) -> None:
         type=above_zero,
         help="how often a job runs, where its logs are of too few runs or days to tell",
     )
-    prices = parser.add_argument_group("prices", "without any, hours of executors (or machines) are told, no dollars")
+    prices = parser.add_argument_group(
+        "prices", "without any, hours of executors (or machines) are told, no dollars"
+    )
     prices.add_argument(
         "--price", metavar="DOLLARS", type=above_zero, help="for one executor (or machine) and hour"
     )
