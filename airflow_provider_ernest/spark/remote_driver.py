@@ -36,6 +36,9 @@ _provider: Any = spark_submit
 RESOURCE_MANAGER = "yarn_resourcemanager_webapp_address"
 """In a connection's extra: the address of YARN's pages, by which an application is followed and ended."""
 
+SPARK_PROVIDER = "6.2"
+"""The first version that asks YARN's ResourceManager how an application does."""
+
 _UNFINISHED = "NEW,NEW_SAVING,SUBMITTED,ACCEPTED,RUNNING"
 _BEFORE_RUNNING = ("NEW", "NEW_SAVING", "SUBMITTED", "ACCEPTED")
 _END_SECONDS = 60.0
@@ -267,7 +270,18 @@ def require_observable_driver(hook: ErnestSubmitHook, *, event_logs: str | None)
 
 
 def require_resource_manager(hook: ErnestSubmitHook) -> None:
-    """Refuse a connection by which an application on YARN could be neither followed nor ended."""
+    """Refuse a connection by which an application on YARN could be neither followed nor ended.
+
+    Raises:
+        InvalidParameterError: it does not tell where YARN's ResourceManager answers.
+        MissingResourceError: Airflow's spark provider is too old to follow one.
+    """
+    if not hasattr(ErnestSubmitHook, "_start_yarn_application_status_tracking"):
+        raise MissingResourceError(
+            "The installed version of Airflow's spark provider cannot follow applications on YARN.",
+            remedy=f"Install apache-airflow-providers-apache-spark>={SPARK_PROVIDER}, or submit in deploy mode "
+            "client.",
+        )
     try:
         hook._get_yarn_rm_base_url()
     except ValueError as error:

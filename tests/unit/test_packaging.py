@@ -56,8 +56,9 @@ def test_all_that_is_imported_is_declared():
         for each in PROJECT["optional-dependencies"][extra]
     ]
     declared = {Requirement(each).name for each in [*PROJECT["dependencies"], *extras]}
-    # boto3 brings botocore in its own version, and the provider of OpenLineage its client.
-    assert distributions(imported()) - declared <= {"botocore", "openlineage-python"}
+    # boto3 brings botocore in its own version, the provider of OpenLineage its client, and that of Spark
+    # requests, whose class its authentication against YARN is.
+    assert distributions(imported()) - declared <= {"botocore", "openlineage-python", "requests"}
 
 
 def test_extras_that_messages_and_pages_name_are_there():

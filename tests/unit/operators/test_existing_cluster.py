@@ -9,6 +9,7 @@ from airflow.providers.apache.spark.hooks import spark_submit
 from airflow.providers.common.compat.sdk import AirflowFailException
 
 from airflow_provider_ernest.clusters.base import ClusterHandle
+from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.operators.cluster import TerminateClusterOperator
 from airflow_provider_ernest.operators.existing_cluster import ExistingClusterOperator
 
@@ -77,7 +78,7 @@ def test_drivers_on_the_cluster_need_a_folder_for_their_event_logs(context, monk
     extra = {"deploy-mode": "cluster", "yarn_resourcemanager_webapp_address": "http://rm:8088"}
     connection(monkeypatch, host="yarn", extra=extra)
     assert look_up(context, event_log_uri="hdfs://n/spark-logs").directory == "hdfs://n/spark-logs"
-    with pytest.raises(AirflowFailException, match=r"event_log_uri='logs' is neither an address nor"):
+    with pytest.raises(InvalidParameterError, match=r"event_log_uri='logs' is neither an address nor"):
         look_up(context, event_log_uri="logs")
 
 
