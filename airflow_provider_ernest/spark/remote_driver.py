@@ -279,7 +279,7 @@ def require_resource_manager(hook: ErnestSubmitHook) -> None:
     if not hasattr(ErnestSubmitHook, "_start_yarn_application_status_tracking"):
         raise MissingResourceError(
             "The installed version of Airflow's spark provider cannot follow applications on YARN.",
-            remedy=f"Install apache-airflow-providers-apache-spark>={SPARK_PROVIDER}, or submit in deploy mode "
+            remedy=f"Install apache-airflow-providers-apache-spark>={SPARK_PROVIDER}, or use deploy mode "
             "client.",
         )
     try:
