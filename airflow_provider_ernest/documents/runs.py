@@ -140,6 +140,8 @@ class ExecutorBounds(Document):
             )
 
     def __str__(self) -> str:
+        if self.minimum == self.maximum:
+            return f"{self.maximum} executors all the time"
         return f"{self.minimum} to {self.maximum} executors, {self.initial} at first"
 
 

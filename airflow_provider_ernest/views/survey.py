@@ -266,7 +266,8 @@ def allocation(job: SurveyedJob) -> str:
     parts = [f"{number(told.mean_executors)} executors on average"]
     if told.fixed_executors is not None and told.fixed_saves is not None:
         parts.append(f"{count(told.fixed_executors)} all the time would {saves(told.fixed_saves)}")
-    if told.bounds is not None and told.bounds_save is not None:
+    is_another = told.bounds is not None and told.bounds.minimum < told.bounds.maximum
+    if is_another and told.bounds_save is not None:
         taken = f"{duration(told.bounds_seconds)}; {LIKELY}: {duration_range(told.bounds_likely_seconds)}"
         parts.append(f"{told.bounds} would {saves(told.bounds_save)} ({taken})")
     return "; ".join(parts)

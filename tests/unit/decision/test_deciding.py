@@ -454,7 +454,7 @@ def test_the_table_of_a_decision_names_the_bounds():
 def test_a_deadline_that_no_bounds_keep_names_the_most_probable_ones():
     with pytest.raises(InfeasibleGoalError) as error:
         dynamic(model_with(fixed=8.0, spread=800.0), deadline_seconds=50.0).required()
-    assert "8 to 8 executors, 8 at first" in str(error.value)
+    assert "8 executors all the time" in str(error.value)
 
 
 def test_the_less_a_replay_is_trusted_the_more_confidence_costs():

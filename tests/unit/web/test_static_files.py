@@ -10,6 +10,7 @@ import pytest
 
 from airflow_provider_ernest.views.report import CHARTS, STATIC, STYLES, bundled, modules_of
 from airflow_provider_ernest.web.app import asset, page_html
+from tests.unit.web.pages_app import pages
 
 JS, VENDOR = STATIC / "js", STATIC / "vendor"
 SCRIPTS = {
@@ -18,6 +19,7 @@ SCRIPTS = {
 ENTRIES = [f"pages/{name}.js" for name in STYLES]
 IMPORT = re.compile(r'^import \{([^}]*)\} from "([^"]+)";', re.MULTILINE)
 EXPORT = re.compile(r"^export (?:async )?(?:function\*?|const|class|let) (\w+)", re.MULTILINE)
+FIELD = re.compile(r"\.([a-z]+(?:_[a-z]+)+)\b(?!\()")
 MARKUP = re.compile(
     r"\b(?:innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|new Function|srcdoc|DOMParser)"
 )
@@ -31,6 +33,14 @@ VENDORED = re.findall(
 
 def test_scripts_make_text_of_data_never_markup():
     assert not [name for name, text in SCRIPTS.items() if MARKUP.search(text)]
+
+
+def test_scripts_read_only_what_the_api_answers():
+    """A field that was renamed would be undefined, and silently so."""
+    schemas = pages().get("/openapi.json").json()["components"]["schemas"].values()
+    answered = {name for schema in schemas for name in schema.get("properties", {})}
+    read = {name for text in SCRIPTS.values() for name in FIELD.findall(text)}
+    assert read - answered <= {"saved_seconds"}, "a column of a script's own"
 
 
 def test_nothing_is_loaded_from_elsewhere():

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_ernest.store.store import ModelStore
-from tests.examples import survey
+from tests.examples import survey, surveyed_job
 from tests.unit.views.dag_runs import DAG_ID, model
 from tests.unit.web.pages_app import StubAuthManager, assert_described, pages
 
@@ -29,6 +29,13 @@ def test_the_newest_is_shown_and_others_can_be_asked_for(store: ModelStore):
     older = client.get("/api/survey", params={"survey_id": OLD.id}).json()
     assert (older["survey_id"], [each["at"] for each in older["others"]]) == (OLD.id, [NEW.at])
     assert client.get("/api/models").json()["survey"] == {"survey_id": NEW.id, "at": NEW.at}
+
+
+@pytest.mark.parametrize(("apart", "unit"), [(1, "machine"), (4, "executor"), (None, "executor")])
+def test_it_says_what_its_sizes_count(tmp_path: Path, apart: int | None, unit: str):
+    store = ModelStore(tmp_path)
+    store.save(survey(jobs=(surveyed_job(executors_per_machine=apart),)))
+    assert pages(store=store).get("/api/survey").json()["unit"] == unit
 
 
 @pytest.mark.parametrize("asked", [{}, {"survey_id": OLD.id}, {"survey_id": "no such survey"}])

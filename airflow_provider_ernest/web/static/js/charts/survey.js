@@ -1,5 +1,5 @@
-/** A surveyed job on other numbers of machines: what is predicted, how surely, and what it may take. */
-import { dollars, duration, durationRange, executors, number, probability } from "../format.js";
+/** A surveyed job on other numbers of executors: what is predicted, how surely, and what it may take. */
+import { dollars, duration, durationRange, executors, number, probability, units } from "../format.js";
 import { axis, extent, tick, timeUnit } from "./axes.js";
 import { numeric } from "./columns.js";
 import { chart } from "./echart.js";
@@ -47,7 +47,7 @@ function option({ job, on, was, isOther }, colors) {
   return {
     grid: grid(),
     tooltip: tooltip(colors, ({ data }) => data?.tell),
-    xAxis: axis({ ...shared, name: "machines", values: sizes.map((each) => each.executors), isMachines: true, along: "x" }),
+    xAxis: axis({ ...shared, name: units(), values: sizes.map((each) => each.executors), isMachines: true, along: "x" }),
     yAxis: axis({ ...shared, name: unit.name, values: times.map(inUnit), along: "y" }),
     series: [
       area([...low, ...high.reverse()], colors.likely),

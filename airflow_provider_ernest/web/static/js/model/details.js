@@ -108,10 +108,10 @@ function clusterFacts(made) {
   if (culled.length > CULLED_NAMED) reasons.push(element("div", {}, "The others are among the numbers."));
   return facts([
     ["Cluster", `${made.name} (${made.kind})`],
-    ["Machines", `${workers(made).length - culled.length} kept, ${culled.length} culled`],
+    [capitalized(units()), `${workers(made).length - culled.length} kept, ${culled.length} culled`],
     ["Master", made.machines.find((machine) => machine.is_master)?.host],
     ["Culled", culled.length ? reasons : null],
-    ["Type", `${made.instance_type}, ${counted(made.cores_per_machine, "core")} each`],
+    ["Type", `${made.instance_type}, ${counted(made.executor_cores, "core")} each`],
     ["Price", made.price_per_hour ? `${dollars(made.price_per_hour)} for ${oneUnit()} and hour` : null],
   ]);
 }

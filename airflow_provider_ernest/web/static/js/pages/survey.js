@@ -6,7 +6,8 @@ import { element, renew, replace } from "../dom.js";
 import { downloadButtons } from "../download.js";
 import { figure } from "../figure.js";
 import {
-  asPercent, count, counted, dateTime, dollars, duration, isolated, number, signedPercentage, unbroken,
+  asPercent, capitalized, count, counted, countIn, dateTime, dollars, duration, isolated, number, signedPercentage,
+  unbroken, units,
 } from "../format.js";
 import { facts, fillPage, keyFigures, pageHeader } from "../header.js";
 import { folded, part, unfold } from "../model/slot.js";
@@ -71,10 +72,10 @@ function columnsOf(page) {
   return [
     { key: "job", title: "Job", class: "words", value: (row) => row.job,
       render: (row) => cell(link(row), row.bound_by ? `bound by ${row.bound_by}` : null) },
-    { key: "executors", title: "Machines", ...numbers,
+    { key: "executors", title: capitalized(units()), ...numbers,
       render: (row) => (isKnown(row.executors) ? count(row.executors) : null) },
     { key: "seconds", title: "Time", ...numbers, render: (row) => duration(row.seconds) },
-    { key: "monthly", title: page.is_money ? "Dollars a month" : "Machine-hours a month", fileUnit: unit, ...numbers,
+    { key: "monthly", title: `${capitalized(unit)} a month`, fileUnit: unit, ...numbers,
       render: (row) => (isKnown(row.monthly)
         ? cell(amount(row.monthly), isKnown(row.runs_per_month) ? `${number(row.runs_per_month)} runs` : null)
         : null) },
@@ -134,6 +135,7 @@ function jobPart(job, place) {
 }
 
 function show(page) {
+  countIn(page.unit);
   replace(content,
     element("p", { class: "headline" }, element("strong", {}, unbroken(page.headline))),
     figures(page),
