@@ -489,7 +489,7 @@ def _trouble_with_machines(log: EventLog, sizes: Sizes) -> str:
     causes = {cause_in(log, each) for each in log.lost if (each.removed_at or -math.inf) < end_of_work}
     if causes - {LET_GO}:
         is_for_memory = not causes.isdisjoint((KILLED_FOR_MEMORY, HEAP_FULL))
-        return f"it lost executors{', killed for their memory' * is_for_memory}"
+        return f"it lost executors{', probably killed for their memory' * is_for_memory}"
     # Replayed on fixed numbers of executors, a run under dynamic allocation counts.
     counts = sizes.are_enough or has_dynamic_allocation(log.properties)
     return "" if counts else "executors were added or removed during the run"

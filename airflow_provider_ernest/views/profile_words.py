@@ -31,7 +31,7 @@ _CATEGORIES = {SQL: "SQL", STREAMING: "streaming", MLLIB: "MLlib", GRAPHX: "Grap
 
 _LOST = {
     KILLED_FOR_MEMORY: (
-        "killed for memory",
+        "killed, probably for memory",
         "Give executors more memory beside their heap (spark.executor.memoryOverhead, of Python workers "
         "spark.executor.pyspark.memory) or fewer cores each (spark.executor.cores), or smaller partitions.",
     ),

@@ -72,12 +72,12 @@ def test_an_executor_that_was_killed_for_its_memory_is_told_first(analyzed, erne
     said = analyzed(log)
 
     assert said.startswith(
-        f"job (app-1) 1 executor killed for memory: 1 on 10.0.0.2 ({YARN.rstrip('.')}). 1 task had to be "
+        f"job (app-1) 1 executor killed, probably for memory: 1 on 10.0.0.2 ({YARN.rstrip('.')}). 1 task had to be "
         "made again, 8 s of their time lost. Give executors more memory beside their heap (spark.executor."
     )
-    assert "This run does not count: it lost executors, killed for their memory." in said
+    assert "This run does not count: it lost executors, probably killed for their memory." in said
     assert (
-        past_run(read_event_log(log), event_log="log").failure == "it lost executors, killed for their memory"
+        past_run(read_event_log(log), event_log="log").failure == "it lost executors, probably killed for their memory"
     )
     (loss,) = json.loads(ernest("analyze", log, "--output", "-").out)["losses"]
     assert (loss["cause"], loss["failed_tasks"], loss["lost_seconds"]) == ("memory", 1, 8.0)
@@ -123,7 +123,7 @@ def test_the_cause_is_told_by_what_spark_says(reason, cause):
             [
                 "1 executor ended by a full heap: 1 on 10.0.0.2 (Command exited with code 52).",
                 "Give executors more heap (spark.executor.memory)",
-                "This run does not count: it lost executors, killed for their memory.",
+                "This run does not count: it lost executors, probably killed for their memory.",
             ],
             "memoryOverhead",
         ),
