@@ -110,10 +110,12 @@ class RemoteDriverHook(ErnestSubmitHook):
         self._require_readable_logs()
         self._end_earlier()
         try:
-            super().run(application)
+            self._submit(application)
             if self._is_yarn:
                 self._follow(application)
         except SampleRunError:
+            if self._is_yarn:
+                self._kill_quietly()
             # For whoever looks into it; there need not be one.
             self._bring_event_log(wait_seconds=0.0)
             raise
@@ -127,12 +129,21 @@ class RemoteDriverHook(ErnestSubmitHook):
     def on_kill(self) -> None:
         """End the application, also if spark-submit has not told its id yet."""
         super().on_kill()
-        if not self._is_yarn:
-            return
+        if self._is_yarn:
+            self._kill_quietly()
+
+    def _submit(self, application: str) -> None:
         try:
-            self._kill_unfinished()
-        except ClusterLostError as error:
-            self.log.warning("The application may run on: %s", error.message)
+            super().run(application)
+        # This is how the stock hook says that spark-submit, which logs little here, has told no id.
+        except RuntimeError as error:
+            told = self._applications() if self._is_yarn else []
+            if not told:
+                raise SampleRunError(
+                    f"{application} was submitted, and spark-submit has not told its application's id.",
+                    remedy="Let spark-submit log at level INFO.",
+                ) from error
+            self._yarn_application_id = told[-1]
 
     def _require_readable_logs(self) -> None:
         try:
@@ -176,22 +187,34 @@ class RemoteDriverHook(ErnestSubmitHook):
             return False
         return True
 
+    def _kill_quietly(self) -> None:
+        """End what runs, where an error would hide why."""
+        try:
+            self._kill_unfinished()
+        except ClusterLostError as error:
+            self.log.warning("The application may run on: %s", error.message)
+
     def _kill_unfinished(self) -> None:
         for application_id in self._unfinished():
             self._kill_yarn_application(application_id)
 
     def _unfinished(self) -> list[str]:
         """YARN's ids of this owner's applications that have not ended."""
+        return self._applications(states=_UNFINISHED)
+
+    def _applications(self, **wanted: str) -> list[str]:
+        """YARN's ids of this owner's applications, the newest last."""
         address = self._get_yarn_rm_base_url()
         try:
             answer = requests.get(
                 f"{address}/ws/v1/cluster/apps",
-                params={"applicationTags": self._owner, "states": _UNFINISHED},
+                params={"applicationTags": self._owner, **wanted},
                 auth=self._resolved_yarn_rm_auth,
                 timeout=self._HTTP_TIMEOUT,
             )
             answer.raise_for_status()
-            return [str(each["id"]) for each in (answer.json().get("apps") or {}).get("app", ())]
+            told = (answer.json().get("apps") or {}).get("app", ())
+            return [str(each["id"]) for each in sorted(told, key=lambda each: each.get("startedTime", 0))]
         except (requests.exceptions.RequestException, ValueError, KeyError) as error:
             raise ClusterLostError(
                 f"YARN's ResourceManager at {address} does not tell its applications: {error}.",

@@ -18,6 +18,13 @@ from tests.yarn_testbed import SMALL_QUEUE, YarnTestbed
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(1200)]
 
+APPENDER = """
+appender.out.type = Console
+appender.out.name = out
+appender.out.layout.type = PatternLayout
+appender.out.layout.pattern = %d{yy/MM/dd HH:mm:ss} %p %c{1}: %m%n
+"""
+
 HELD = ("--hold-task-seconds", "120")
 
 
@@ -42,7 +49,12 @@ def running(yarn: YarnTestbed) -> Any:
     return next((each["id"] for each in found["app"] if each["name"] == "ernest-sample-0"), None)
 
 
-def test_its_event_log_is_found_by_the_application(yarn, run_on):
+@pytest.mark.parametrize("level", ["info", "warn"])
+def test_its_event_log_is_found_by_the_application(yarn, run_on, tmp_path, monkeypatch, level):
+    # Without a word of spark-submit's the application is found by its tag.
+    logging = tmp_path / "log4j2.properties"
+    logging.write_text(f"rootLogger.level = {level}\nrootLogger.appenderRef.stdout.ref = out\n{APPENDER}")
+    monkeypatch.setenv("SPARK_SUBMIT_OPTS", f"-Dlog4j2.configurationFile={logging}")
     observation = SampleRun(**run_on, executors=2).execute()
 
     assert observation.executors == 2

@@ -77,7 +77,8 @@ def test_an_executor_that_was_killed_for_its_memory_is_told_first(analyzed, erne
     )
     assert "This run does not count: it lost executors, probably killed for their memory." in said
     assert (
-        past_run(read_event_log(log), event_log="log").failure == "it lost executors, probably killed for their memory"
+        past_run(read_event_log(log), event_log="log").failure
+        == "it lost executors, probably killed for their memory"
     )
     (loss,) = json.loads(ernest("analyze", log, "--output", "-").out)["losses"]
     assert (loss["cause"], loss["failed_tasks"], loss["lost_seconds"]) == ("memory", 1, 8.0)
