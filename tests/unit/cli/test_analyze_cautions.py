@@ -73,7 +73,8 @@ def test_an_executor_that_was_killed_for_its_memory_is_told_first(analyzed, erne
 
     assert said.startswith(
         f"job (app-1) 1 executor killed, probably for memory: 1 on 10.0.0.2 ({YARN.rstrip('.')}). 1 task had "
-        "to be made again, 8 s of their time lost. Give executors more memory beside their heap (spark.executor."
+        "to be made again, 8 s of their time lost. Give executors more memory beside their heap ("
+        "spark.executor."
     )
     assert "This run does not count: it lost executors, probably killed for their memory." in said
     assert (
