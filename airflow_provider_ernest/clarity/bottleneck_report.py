@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,13 +18,11 @@ from airflow_provider_ernest.documents.profiles import (
     ReplayOpinion,
     RunProfile,
 )
+from airflow_provider_ernest.documents.runs import Observation
 from airflow_provider_ernest.exceptions import ErnestError
 from airflow_provider_ernest.settings import Billing
+from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.words import duration, percentage
-
-if TYPE_CHECKING:
-    from airflow_provider_ernest.documents.runs import Observation
-    from airflow_provider_ernest.store.store import ModelStore
 
 # Profiles looked through beyond a training's number of runs: other runs of the job may have come between.
 _NEWER_PROFILES = 100

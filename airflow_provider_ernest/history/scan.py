@@ -34,10 +34,11 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from threading import Thread
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import msgspec
 
+from airflow_provider_ernest.documents.profiles import RunProfile
 from airflow_provider_ernest.documents.runs import PastRun
 from airflow_provider_ernest.eventlog.files import databricks_order, events_number
 from airflow_provider_ernest.exceptions import ErnestError, InvalidParameterError, MissingResourceError
@@ -56,9 +57,6 @@ from airflow_provider_ernest.places import (
 from airflow_provider_ernest.privacy import without_addresses, without_credentials
 from airflow_provider_ernest.version import __version__
 from airflow_provider_ernest.words import count, duration
-
-if TYPE_CHECKING:
-    from airflow_provider_ernest.documents.profiles import RunProfile
 
 MOST_TASKS = 1_000_000  # of a log that is read: a process takes 230 MB for so many
 MOST_SECONDS = 900.0  # for one log
@@ -211,8 +209,6 @@ def profiles(
     told: Told | None = None,
 ) -> Iterator[tuple[PastRun, RunProfile | None]]:
     """Past runs and where their time went; None where a log cannot be read again. See `Scan`."""
-    from airflow_provider_ernest.documents.profiles import RunProfile
-
     keeper = _Cache(cache, name="profiles")
     waiting = {_key(run.event_log, run.application_id, run.started_at, run.seconds): run for run in runs}
     total = len(waiting)

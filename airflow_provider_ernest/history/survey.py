@@ -15,7 +15,7 @@ from airflow_provider_ernest.decision.deciding import Offered, decide
 from airflow_provider_ernest.decision.offers import HistoryOffer
 from airflow_provider_ernest.documents.base import Interval, new_stamp, time_of
 from airflow_provider_ernest.documents.decisions import Decision
-from airflow_provider_ernest.documents.models import FittedTerm, Model, Validation
+from airflow_provider_ernest.documents.models import Model, Validation
 from airflow_provider_ernest.documents.profiles import FIRST_TASK, RunProfile
 from airflow_provider_ernest.documents.runs import PastRun
 from airflow_provider_ernest.documents.surveys import (
@@ -39,7 +39,7 @@ from airflow_provider_ernest.history.sizes import (
 )
 from airflow_provider_ernest.prediction.predict import default_terms, new_predictor, observed_columns
 from airflow_provider_ernest.prediction.prior import prior_for
-from airflow_provider_ernest.prediction.terms import term_named
+from airflow_provider_ernest.prediction.training import fitted_terms
 from airflow_provider_ernest.settings import Billing, SizingGoal
 from airflow_provider_ernest.settings.billing import HOUR_SECONDS, MONTH_SECONDS
 from airflow_provider_ernest.settings.bounds import AVERAGING
@@ -374,10 +374,7 @@ def _model(job: str, history: History, today: Today) -> tuple[Model | None, bool
         return None, False, error.message
     if why_not:
         predictor.fit_undetermined(**columns)
-    terms = tuple(
-        FittedTerm(name=name, meaning=term_named(name).meaning, coefficient=float(coefficient))
-        for name, coefficient in zip(default_terms(AVERAGING), predictor.coefficients_, strict=True)
-    )
+    terms = fitted_terms(predictor, default_terms(AVERAGING))
     model = replace(_holder(job, history, today), method=AVERAGING, terms=terms, prior=prior)
     return model, not why_not, why_not
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from operator import attrgetter
-from typing import TYPE_CHECKING
 
 from airflow_provider_ernest.documents.base import Origin, moment_of, time_of
 from airflow_provider_ernest.documents.models import AGE, Model, ModelMark
@@ -27,10 +26,8 @@ from airflow_provider_ernest.prediction.terms import check_terms
 from airflow_provider_ernest.prediction.training import check_adequacy
 from airflow_provider_ernest.settings import Reuse
 from airflow_provider_ernest.store.catalogue import MODEL, CatalogueEntry, entry_of
+from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.words import plain
-
-if TYPE_CHECKING:
-    from airflow_provider_ernest.store.store import ModelStore
 
 SAME_SIZE = 0.01  # a growth of less is not mentioned
 

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import inspect
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
+from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
+from airflow.sdk import Context
+from jinja2 import Environment
 
+from airflow_provider_ernest.clusters.base import ClusterHandle
 from airflow_provider_ernest.clusters.ec2.spec import EC2
 from airflow_provider_ernest.clusters.emr.spec import EMR
 from airflow_provider_ernest.clusters.local_spec import LOCAL
@@ -18,15 +23,6 @@ from airflow_provider_ernest.operators.task_context import event_logs, no_vain_r
 from airflow_provider_ernest.settings.values import NOTHING, optional_document, optional_text
 from airflow_provider_ernest.spark.sizing import SIZES, event_log_conf, refuse_sizes
 from airflow_provider_ernest.spark.submit import ErnestSubmitHook, SubmittedRun
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
-    from airflow.sdk import Context
-    from jinja2 import Environment
-
-    from airflow_provider_ernest.clusters.base import ClusterHandle
 
 
 class ErnestSparkSubmitOperator(EmitsLineage, SparkSubmitOperator):

@@ -111,7 +111,7 @@ def train(
         **details,
         **new_stamp(),
         method=method,
-        terms=_fitted_terms(predictor, names),
+        terms=fitted_terms(predictor, names),
         prior=prior,
         driver_share=average.driver_share_ if average else 0.0,
         noise=average.noise_ if average else 0.0,
@@ -135,7 +135,8 @@ def _check_agreement(observations: Sequence[Observation], terms: tuple[str, ...]
         raise contradiction(merged, np.flatnonzero(wrong).tolist())
 
 
-def _fitted_terms(predictor: Predictor, names: Sequence[str]) -> tuple[FittedTerm, ...]:
+def fitted_terms(predictor: Predictor, names: Sequence[str]) -> tuple[FittedTerm, ...]:
+    """The terms of a fitted predictor, with what it says of each."""
     probabilities = predictor.probabilities_ if isinstance(predictor, TermAveraging) else np.ones(len(names))
     return tuple(
         FittedTerm(

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from airflow_provider_ernest.documents.base import Key, Record, moment_of, time_of
@@ -25,10 +25,8 @@ from airflow_provider_ernest.documents.runs import ObservationRecord
 from airflow_provider_ernest.exceptions import MissingResourceError, StoreError
 from airflow_provider_ernest.settings.values import count as count_of
 from airflow_provider_ernest.settings.values import not_negative
+from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.words import count, counted
-
-if TYPE_CHECKING:
-    from airflow_provider_ernest.store.store import ModelStore
 
 log = logging.getLogger(__name__)
 

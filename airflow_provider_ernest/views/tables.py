@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 from airflow_provider_ernest.decision.goals import on_pareto_front
+from airflow_provider_ernest.documents.decisions import Alternative, Decision
+from airflow_provider_ernest.documents.models import Model
+from airflow_provider_ernest.documents.runs import Design, Observation, PastRun
 from airflow_provider_ernest.prediction.calibration import calibration_of
 from airflow_provider_ernest.settings.bounds import AVERAGING, IN_ROUNDS
 from airflow_provider_ernest.words import (
@@ -24,14 +27,6 @@ from airflow_provider_ernest.words import (
     tenths,
     unit,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from airflow_provider_ernest.documents.decisions import Alternative, Decision
-    from airflow_provider_ernest.documents.models import Model
-    from airflow_provider_ernest.documents.runs import Design, Observation, PastRun
-
 
 SCREEN_WIDTH = 110
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from airflow_provider_ernest.clusters.ec2.aws_errors import (
     ELSEWHERE,
@@ -40,10 +40,8 @@ from airflow_provider_ernest.clusters.ec2.requests import (
     run_instances_request,
     user_data_of,
 )
+from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
 from airflow_provider_ernest.exceptions import ClusterError, ClusterStartError, ErnestError
-
-if TYPE_CHECKING:
-    from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
 
 log = logging.getLogger(__name__)
 

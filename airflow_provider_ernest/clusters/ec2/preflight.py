@@ -7,7 +7,7 @@ import ipaddress
 import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from airflow_provider_ernest.clusters.ec2.aws_errors import Meaning, code_of, explained, meaning_of, said
 from airflow_provider_ernest.clusters.ec2.requests import (
@@ -22,15 +22,13 @@ from airflow_provider_ernest.clusters.ec2.requests import (
     run_instances_request,
     volumes_of,
 )
+from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
 from airflow_provider_ernest.exceptions import (
     ClusterError,
     ErnestError,
     InvalidParameterError,
     MissingResourceError,
 )
-
-if TYPE_CHECKING:
-    from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
 
 log = logging.getLogger(__name__)
 

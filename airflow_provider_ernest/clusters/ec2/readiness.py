@@ -6,18 +6,16 @@ import logging
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from airflow_provider_ernest.clusters.base import ClusterHandle
 from airflow_provider_ernest.clusters.ec2.aws_errors import said
 from airflow_provider_ernest.clusters.ec2.instances import Instance, master_of, masters, of_cluster, workers
+from airflow_provider_ernest.clusters.ec2.prices import PriceBook
 from airflow_provider_ernest.clusters.ec2.requests import WEB_PORT
+from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
 from airflow_provider_ernest.exceptions import ClusterLostError
 from airflow_provider_ernest.spark.machines import Bandwidth, MasterState, read_state
-
-if TYPE_CHECKING:
-    from airflow_provider_ernest.clusters.base import ClusterHandle
-    from airflow_provider_ernest.clusters.ec2.prices import PriceBook
-    from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
 
 GIVEN_UP = "given up"
 """Value of the tag `identity.TRY_TAG` of machines that were ended on purpose while the cluster starts."""

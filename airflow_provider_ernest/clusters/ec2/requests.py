@@ -18,13 +18,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
+from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
 from airflow_provider_ernest.clusters.local_spec import MIN_MEMORY_MEGABYTES
 from airflow_provider_ernest.exceptions import ClusterError, InvalidParameterError
-
-if TYPE_CHECKING:
-    from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
 
 ON_DEMAND: Literal["on-demand"] = "on-demand"
 SPOT: Literal["spot"] = "spot"
