@@ -8,20 +8,7 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_ernest.cli.command import (
-    EXECUTORS_HELP,
-    Command,
-    above_zero,
-    add_executors_argument,
-    add_result_arguments,
-    aligned,
-    at_least_one,
-    refuse_further,
-    say_written,
-    tell,
-    warn,
-    write_text,
-)
+from airflow_provider_ernest.cli import command
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.views.profile_words import (
     category_name,
@@ -68,7 +55,7 @@ def one_change(text: str) -> tuple[str, float]:
     name, _, number = text.partition("=")
     name = "executors" if name == "machines" else name  # as it was called, and is on clusters of one each
     try:
-        value = above_zero(number)
+        value = command.above_zero(number)
     except ArgumentTypeError:
         value = math.nan
     if name not in (*FACTORS, *COUNTS) or math.isnan(value):
@@ -87,29 +74,31 @@ def _add_arguments(parser: ArgumentParser) -> None:
         help="event log of an application, as Spark wrote it: a file, compressed or not, a folder "
         "eventlog_v2_..., or an address such as s3://bucket/spark-events/app-1",
     )
-    outputs = add_result_arguments(parser, result="the whole profile, of several logs a list")
+    outputs = command.add_result_arguments(parser, result="the whole profile, of several logs a list")
     outputs.add_argument("--html", metavar="FILE", help="write a page with charts")
     run = parser.add_argument_group("the run")
     run.add_argument(
         "--scale",
         metavar="SCALE",
-        type=above_zero,
+        type=command.above_zero,
         default=1.0,
         help="the share of the whole input that it read; default %(default)g",
     )
-    run.add_argument("--iterations", metavar="N", type=at_least_one, help="that it had, of an iterative job")
+    run.add_argument(
+        "--iterations", metavar="N", type=command.at_least_one, help="that it had, of an iterative job"
+    )
     run.add_argument(
         "--network",
         metavar="GB/S",
-        type=above_zero,
+        type=command.above_zero,
         help="of a machine in one direction, in 10^9 bytes per second; default: what its tasks achieved",
     )
     run.add_argument(
-        "--disk", metavar="GB/S", type=above_zero, help="of all disks of a machine together, likewise"
+        "--disk", metavar="GB/S", type=command.above_zero, help="of all disks of a machine together, likewise"
     )
     other = parser.add_argument_group("other machines")
-    says = f"replay the run on other {EXECUTORS_HELP}; default: up to four times as many"
-    add_executors_argument(other, says=says)
+    says = f"replay the run on other {command.EXECUTORS_HELP}; default: up to four times as many"
+    command.add_executors_argument(other, says=says)
     other.add_argument(
         "--what-if", metavar="NAME=NUMBER", type=one_change, nargs="+", action="append", help=CHANGE_HELP
     )
@@ -120,23 +109,23 @@ def _run(args: Namespace) -> None:
         raise InvalidParameterError(
             "html", args.html, "is of one run", remedy="Give one event log at a time."
         )
-    refuse_further(args, "html")
+    command.refuse_further(args, "html")
     changes = _changes(args.what_if)
     profiles = [_profile(source, args, changes=changes) for source in args.event_log]
     documents = [profile.to_dict() for profile in profiles]
-    tell(
+    command.tell(
         args,
         lambda: [line for profile in profiles for line in (*profile_lines(profile), "")][:-1],
         lambda: documents if len(documents) > 1 else documents[0],
     )
     for profile in profiles:
         of_which = f"{profile.application_id}: " if len(profiles) > 1 else ""
-        warn(*(f"{of_which}{warning}" for warning in profile.warnings))
+        command.warn(*(f"{of_which}{warning}" for warning in profile.warnings))
     if args.html is not None:
         from airflow_provider_ernest.views.report import of_run
 
-        write_text(args.html, of_run(profiles[0]), force=args.force)
-    say_written(args, {"page": args.html, "profile": args.output})
+        command.write_text(args.html, of_run(profiles[0]), force=args.force)
+    command.say_written(args, {"page": args.html, "profile": args.output})
 
 
 def _changes(asked: Sequence[Sequence[tuple[str, float]]] | None) -> tuple[Change, ...] | None:
@@ -192,7 +181,7 @@ def titled_table(
     if not listed:
         return []
     numbers = ", ".join(name for name in heading if name not in words)
-    lines = aligned(heading, listed, right=numbers)
+    lines = command.aligned(heading, listed, right=numbers)
     return ["", shortened(title, SCREEN_WIDTH), *(f"  {shortened(line, SCREEN_WIDTH - 2)}" for line in lines)]
 
 
@@ -352,7 +341,7 @@ def _sizes(profile: RunProfile) -> list[str]:
     )
 
 
-COMMAND = Command(
+COMMAND = command.Command(
     name="analyze",
     summary="show from Spark's event log why a run took as long as it did",
     description="Read the event log that Spark wrote of a run and show what the run is bound by, what a "

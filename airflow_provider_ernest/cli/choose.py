@@ -7,20 +7,7 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_ernest.cli.command import (
-    EXECUTORS_HELP,
-    STANDARD,
-    Command,
-    add_executors_argument,
-    add_result_arguments,
-    add_setting,
-    is_piped,
-    printable,
-    say,
-    tell,
-    warn,
-    write_text,
-)
+from airflow_provider_ernest.cli import command
 from airflow_provider_ernest.cli.models import MODEL_HELP, add_run_arguments, read_model
 from airflow_provider_ernest.exceptions import InfeasibleGoalError, InvalidParameterError
 from airflow_provider_ernest.settings import Billing, SizingGoal
@@ -80,8 +67,8 @@ def confidence(text: str) -> float:
 def _add_goal_arguments(parser: ArgumentParser) -> None:
     group = parser.add_argument_group("goal")
     for name in LIMITS:
-        add_setting(group, SizingGoal, name)
-    add_setting(group, SizingGoal, "confidence", type=confidence)
+        command.add_setting(group, SizingGoal, name)
+    command.add_setting(group, SizingGoal, "confidence", type=confidence)
 
 
 def _add_billing_arguments(parser: ArgumentParser) -> None:
@@ -95,7 +82,7 @@ def _add_billing_arguments(parser: ArgumentParser) -> None:
         "such as m5.large=0.096",
     )
     for name in BESIDE_THE_PRICE:
-        add_setting(group, Billing, name)
+        command.add_setting(group, Billing, name)
 
 
 def goal_of(args: Namespace, executors: Iterable[int], **others: Any) -> SizingGoal:
@@ -159,11 +146,11 @@ def _add_choose_arguments(parser: ArgumentParser) -> None:
     )
     _add_goal_arguments(parser)
     group = parser.add_argument_group("executors")
-    add_executors_argument(group, says=f"to choose from: {EXECUTORS_HELP}", required=True)
-    add_setting(group, SizingGoal, "allow_mixed")
+    command.add_executors_argument(group, says=f"to choose from: {command.EXECUTORS_HELP}", required=True)
+    command.add_setting(group, SizingGoal, "allow_mixed")
     _add_billing_arguments(parser)
     add_run_arguments(parser)
-    group = add_result_arguments(parser, result="the decision, with all sizes")
+    group = command.add_result_arguments(parser, result="the decision, with all sizes")
     group.add_argument(
         "--most-probable",
         action="store_true",
@@ -176,7 +163,7 @@ def _run_choose(args: Namespace) -> None:
     from airflow_provider_ernest.decision.deciding import Offered, decide
     from airflow_provider_ernest.views.tables import decision_table
 
-    if args.models.count(STANDARD) > 1:
+    if args.models.count(command.STANDARD) > 1:
         raise InvalidParameterError(
             "MODEL", args.models, "names standard input twice", remedy="Write the models to files."
         )
@@ -191,9 +178,9 @@ def _run_choose(args: Namespace) -> None:
     if choice.decision is None:
         _say_out_of_reach(choice, args)
     decision = choice.required()
-    tell(args, lambda: decision_table(decision), decision.to_dict)
+    command.tell(args, lambda: decision_table(decision), decision.to_dict)
     known = {warning for model in models for warning in model.warnings}
-    warn(*(warning for warning in decision.warnings if warning not in known))
+    command.warn(*(warning for warning in decision.warnings if warning not in known))
 
 
 def _say_out_of_reach(choice: Choice, args: Namespace) -> None:
@@ -201,17 +188,17 @@ def _say_out_of_reach(choice: Choice, args: Namespace) -> None:
     from airflow_provider_ernest.decision.goals import Goal
     from airflow_provider_ernest.views.tables import out_of_reach_table
 
-    if isinstance(choice.error, InfeasibleGoalError) and not is_piped(args):
+    if isinstance(choice.error, InfeasibleGoalError) and not command.is_piped(args):
         table = out_of_reach_table(
             choice.alternatives,
             goal=Goal(choice.goal).in_words,
             confidence=choice.goal.confidence,
             nearest=choice.error.most_probable,
         )
-        say(table, args)
+        command.say(table, args)
 
 
-CHOOSE = Command(
+CHOOSE = command.Command(
     name="choose",
     summary="choose a cluster: the best value, the cheapest or the fastest within a deadline or a budget",
     description="Choose how many executors, on which type of machine: the best value, the cheapest or the "
@@ -228,8 +215,8 @@ CHOOSE = Command(
 
 def _add_report_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("model", metavar="MODEL", help=f"{MODEL_HELP}; - is standard input")
-    says = f"{EXECUTORS_HELP}; default: 1 to twice the most that were observed"
-    add_executors_argument(parser, says=says)
+    says = f"{command.EXECUTORS_HELP}; default: 1 to twice the most that were observed"
+    command.add_executors_argument(parser, says=says)
     add_run_arguments(parser)
     _add_billing_arguments(parser)
     _add_goal_arguments(parser)
@@ -258,14 +245,16 @@ def _run_report(args: Namespace) -> None:
     prediction = prediction_alone(
         model, executors=executors, scale=args.scale, iterations=args.iterations, billing=billing, goal=goal
     )
-    write_text(args.output, of_model(model, prediction, goal=goal), force=args.force)
+    command.write_text(args.output, of_model(model, prediction, goal=goal), force=args.force)
     if prediction.out_of_reach:
-        warn(prediction.out_of_reach)
-    if args.output != STANDARD:
-        sys.stdout.write(f"The report on {printable(model.job)} is in {printable(args.output)}\n")
+        command.warn(prediction.out_of_reach)
+    if args.output != command.STANDARD:
+        sys.stdout.write(
+            f"The report on {command.printable(model.job)} is in {command.printable(args.output)}\n"
+        )
 
 
-REPORT = Command(
+REPORT = command.Command(
     name="report",
     summary="write what a model says as one HTML page",
     description="Write one self-contained HTML page: the predicted time and where it goes, the cost, how far "

@@ -6,20 +6,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from airflow_provider_ernest.cli.command import (
-    CSV,
-    EXECUTORS_HELP,
-    JSON,
-    TABLE,
-    Command,
-    add_result_arguments,
-    add_setting,
-    as_csv,
-    executor_numbers,
-    metavar_of,
-    tell,
-    warn,
-)
+from airflow_provider_ernest.cli import command
 from airflow_provider_ernest.cli.models import read_runs
 from airflow_provider_ernest.settings import ConnectedCluster, DesignBounds, SampledInput, SparkJob
 from airflow_provider_ernest.settings.bounds import COST_OPTIONS, COST_UNITS, CRITERIA
@@ -33,40 +20,44 @@ if TYPE_CHECKING:
 def _add_arguments(parser: ArgumentParser) -> None:
     bounds = parser.add_argument_group("runs to choose from")
     for name in ("max_executors", "min_executors", "max_scale", "min_scale"):
-        add_setting(bounds, DesignBounds, name)
+        command.add_setting(bounds, DesignBounds, name)
     says = "partitions of the whole input (file blocks or files): the unit of sampling"
-    add_setting(bounds, SampledInput, "partitions", required=True, help=says)
+    command.add_setting(bounds, SampledInput, "partitions", required=True, help=says)
     says = "cores that each offers: a run has a partition for each core at least"
-    add_setting(bounds, ConnectedCluster, "executor_cores", required=True, help=says)
-    add_setting(bounds, SparkJob, "iterations", help="iterations of the sample runs, for iterative jobs")
+    command.add_setting(bounds, ConnectedCluster, "executor_cores", required=True, help=says)
+    command.add_setting(
+        bounds, SparkJob, "iterations", help="iterations of the sample runs, for iterative jobs"
+    )
     purpose = parser.add_argument_group("purpose")
     purpose.add_argument(
         *("--target-executors", "--target-machines"),
         metavar="NUMBERS",
-        type=executor_numbers,
-        help=f"the design is for predictions of these, with the whole input: {EXECUTORS_HELP}",
+        type=command.executor_numbers,
+        help=f"the design is for predictions of these, with the whole input: {command.EXECUTORS_HELP}",
     )
     hyphenated = [name.replace(" ", "-") for name in CRITERIA]
-    add_setting(purpose, DesignBounds, "criterion", choices=hyphenated)
+    command.add_setting(purpose, DesignBounds, "criterion", choices=hyphenated)
     cost = parser.add_argument_group("cost and budget")
     budget = cost.add_mutually_exclusive_group()
     for name in ("budget", "budget_share"):
-        add_setting(budget, DesignBounds, name)
-    add_setting(cost, DesignBounds, "cost", choices=tuple(COST_UNITS))
+        command.add_setting(budget, DesignBounds, name)
+    command.add_setting(cost, DesignBounds, "cost", choices=tuple(COST_UNITS))
     for name, says in COST_OPTIONS.items():
         option = f"--{name.replace('_', '-')}"
-        cost.add_argument(option, metavar=metavar_of(name, float), type=float, help=says)
+        cost.add_argument(option, metavar=command.metavar_of(name, float), type=float, help=says)
     runs = parser.add_argument_group("number of runs")
-    add_setting(runs, DesignBounds, "min_runs")
-    add_setting(runs, DesignBounds, "max_runs", help="the most; default: two more")
+    command.add_setting(runs, DesignBounds, "min_runs")
+    command.add_setting(runs, DesignBounds, "max_runs", help="the most; default: two more")
     runs.add_argument(
         "--observed",
         metavar="RUNS",
         help="file of runs already made, see fit: they count as information, at no cost",
     )
     runs.add_argument("--job", metavar="NAME", help="the job of which that file has runs, where of several")
-    add_result_arguments(
-        parser, formats=(TABLE, JSON, CSV), result="the design (csv is a file of runs to fill in)"
+    command.add_result_arguments(
+        parser,
+        formats=(command.TABLE, command.JSON, command.CSV),
+        result="the design (csv is a file of runs to fill in)",
     )
 
 
@@ -77,13 +68,15 @@ def _run(args: Namespace) -> None:
     candidates = _candidates(args)
     largest = int(candidates.executors.max())
     if largest < args.max_executors:
-        warn(
+        command.warn(
             f"No sample run can be of a size over {count(largest)}: at --max-scale {plain(args.max_scale)} "
             f"the {args.partitions} partitions do not give every core one. Raise --max-scale, or split the "
             "input into more partitions."
         )
     design = _design(args, candidates, observed)
-    tell(args, lambda: design_table(design), design.to_dict, csv=lambda: _runs_to_fill_in(design.experiments))
+    command.tell(
+        args, lambda: design_table(design), design.to_dict, csv=lambda: _runs_to_fill_in(design.experiments)
+    )
 
 
 def _candidates(args: Namespace) -> Candidates:
@@ -131,7 +124,7 @@ def _design(args: Namespace, candidates: Candidates, observed: Sequence[Observat
 def _runs_to_fill_in(experiments: Sequence[Experiment]) -> str:
     """The runs as the original's CSV, with empty seconds."""
     has_iterations = any(run.iterations for run in experiments)
-    return as_csv(
+    return command.as_csv(
         ["#executors", "fraction", "seconds", *(["iterations"] if has_iterations else [])],
         (
             [run.executors, f"{run.scale:.12g}", "", *([run.iterations] if has_iterations else [])]
@@ -140,7 +133,7 @@ def _runs_to_fill_in(experiments: Sequence[Experiment]) -> str:
     )
 
 
-COMMAND = Command(
+COMMAND = command.Command(
     name="design",
     summary="choose a few cheap sample runs by optimal experiment design",
     description="Choose the few sample runs that show most about a job within a budget. Written as CSV they "

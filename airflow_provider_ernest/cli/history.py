@@ -14,21 +14,7 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
-from airflow_provider_ernest.cli.command import (
-    CSV,
-    JSON,
-    TABLE,
-    Command,
-    add_result_arguments,
-    aligned,
-    as_csv,
-    at_least_one,
-    cell_of,
-    described,
-    read_text,
-    say_written,
-    tell,
-)
+from airflow_provider_ernest.cli import command
 from airflow_provider_ernest.documents.base import time_of
 from airflow_provider_ernest.exceptions import InvalidDocumentError, MissingResourceError
 from airflow_provider_ernest.privacy import without_credentials
@@ -98,7 +84,10 @@ def add_scan_arguments(parser: ArgumentParser) -> None:
         help="only runs that started then or later, in UTC where it names no offset",
     )
     reading.add_argument(
-        "--processes", metavar="N", type=at_least_one, help="that read at the same time; default: one a core"
+        "--processes",
+        metavar="N",
+        type=command.at_least_one,
+        help="that read at the same time; default: one a core",
     )
     kept = reading.add_mutually_exclusive_group()
     kept.add_argument(
@@ -142,10 +131,10 @@ def scan_of(args: Namespace) -> Scan:
     mapping: dict[str, str] = {}
     if args.mapping is not None:
         try:
-            mapping = msgspec.json.decode(read_text(args.mapping), type=dict[str, str])
+            mapping = msgspec.json.decode(command.read_text(args.mapping), type=dict[str, str])
         except (msgspec.MsgspecError, RecursionError) as error:
             raise InvalidDocumentError(
-                f"{described(args.mapping)} is no mapping: {error}.",
+                f"{command.described(args.mapping)} is no mapping: {error}.",
                 remedy='Write one JSON object of regular expressions and names, such as {"^etl-": "load"}.',
             ) from error
     return Scan(
@@ -187,9 +176,9 @@ def progress_of(what: str) -> Callable[[int, int], None]:
 
 def _add_arguments(parser: ArgumentParser) -> None:
     add_scan_arguments(parser)
-    add_result_arguments(
+    command.add_result_arguments(
         parser,
-        formats=(TABLE, CSV, JSON),
+        formats=(command.TABLE, command.CSV, command.JSON),
         result="all runs (csv is what fit and design read, of one job at a time with --job)",
     )
 
@@ -201,13 +190,13 @@ def _run(args: Namespace) -> None:
     jobs = by_job(scan, stated=scan.stated)
     refuse_without_logs(args, scan)
     runs = [run for job in sorted(jobs.runs) for run in jobs.runs[job]]
-    tell(
+    command.tell(
         args,
         lambda: history_lines(jobs, scan),
         lambda: [_told(run).to_dict() for run in runs],
-        csv=lambda: as_csv(COLUMNS, _csv_rows(jobs.runs)),
+        csv=lambda: command.as_csv(COLUMNS, _csv_rows(jobs.runs)),
     )
-    say_written(args, {counted(len(runs), "run"): args.output})
+    command.say_written(args, {counted(len(runs), "run"): args.output})
 
 
 def history_lines(jobs: Jobs, scan: Scan) -> list[str]:
@@ -222,7 +211,7 @@ def history_lines(jobs: Jobs, scan: Scan) -> list[str]:
 
         heading = ("job", "runs", "left out", "executors", "median time", "latest input", "last run (UTC)")
         rows = [_row(job, runs[job]) for job in sorted(runs, key=lambda job: (-use(job), job))]
-        lines += [*aligned(heading, rows, right="runs, left out, median time, latest input"), ""]
+        lines += [*command.aligned(heading, rows, right="runs, left out, median time, latest input"), ""]
     total = sum(map(len, runs.values()))
     known = f", {count(scan.logs - scan.read)} of them known from before" if scan.read < scan.logs else ""
     of_jobs = f"{counted(total, 'run')} of {counted(len(runs), 'job')}"
@@ -289,10 +278,10 @@ def _told(run: PastRun) -> PastRun:
 def _cells(run: PastRun, **told: object) -> list[object]:
     known = {name: getattr(_told(run), name) for name in _OF_RUN} | told
     known["seconds"], known["startup_seconds"] = round(run.seconds, 3), round(run.startup_seconds, 3)
-    return [cell_of(known.get(name)) for name in COLUMNS]
+    return [command.cell_of(known.get(name)) for name in COLUMNS]
 
 
-COMMAND = Command(
+COMMAND = command.Command(
     name="history",
     summary="find the recurring jobs in Spark's event logs, and write their past runs",
     description="Read the event logs that Spark wrote, thousands of them in all cores, and tell which "

@@ -12,18 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_ernest.cli.command import (
-    STANDARD,
-    Command,
-    add_executors_argument,
-    add_result_arguments,
-    add_setting,
-    described,
-    read_text,
-    say,
-    tell,
-    warn,
-)
+from airflow_provider_ernest.cli import command
 from airflow_provider_ernest.cli.store import add_keep_argument, open_store
 from airflow_provider_ernest.exceptions import ErnestError, InvalidDocumentError, InvalidParameterError
 from airflow_provider_ernest.settings import ModelSettings, SizingGoal, SparkJob
@@ -94,7 +83,7 @@ class RunsFile:
 
 def read_runs(name: str, job: str | None = None) -> RunsFile:
     """The runs in a CSV file or of a model; of the job where the file has those of several."""
-    text = read_text(name)
+    text = command.read_text(name)
     model = _model_in(text, name)
     return RunsFile(runs=[*model.observations], job=model.job) if model else runs_of(text, name, job)
 
@@ -110,8 +99,10 @@ def runs_of(text: str, name: str, job: str | None = None) -> RunsFile:
     rows, of_job = _of_job(rows, name, job)
     counting = [(place, row) for place, row in rows if "left_out" not in row]
     if len(counting) < len(rows):
-        left_out = f"{len(rows) - len(counting)} of the {len(rows)} runs in {described(name)} do not count"
-        warn(f"{left_out}, and are left out; the column left_out says why.")
+        left_out = (
+            f"{len(rows) - len(counting)} of the {len(rows)} runs in {command.described(name)} do not count"
+        )
+        command.warn(f"{left_out}, and are left out; the column left_out says why.")
     is_fraction, is_history = "scale" not in titles, "left_out" in titles
     runs = [
         _run(index, row, place, is_fraction=is_fraction, is_history=is_history)
@@ -121,10 +112,10 @@ def runs_of(text: str, name: str, job: str | None = None) -> RunsFile:
     largest = max((run.scale for run in made), default=0.0)
     if is_fraction and largest > 1:
         of_input = f"a fraction of {largest:g} is {as_percent(largest)} of the input"
-        warn(f"{described(name)}: {of_input}. {PERCENTAGE}")
+        command.warn(f"{command.described(name)}: {of_input}. {PERCENTAGE}")
     if missing := len(runs) - len(made):
-        of_all = f"{missing} of the {len(runs)} runs in {described(name)}"
-        warn(f"{of_all} have no seconds yet, and are left out.")
+        of_all = f"{missing} of the {len(runs)} runs in {command.described(name)}"
+        command.warn(f"{of_all} have no seconds yet, and are left out.")
     has_one_shape = is_fraction or ("row_width" in titles and not is_history)
     return RunsFile(runs=made, job=of_job, has_one_shape=has_one_shape)
 
@@ -137,7 +128,7 @@ def _table_of(text: str, name: str) -> tuple[Sequence[str], list[tuple[str, dict
     try:
         for line in reader:
             cells = [cell.strip() for cell in line]
-            place = f"{described(name)}, line {reader.line_num}"
+            place = f"{command.described(name)}, line {reader.line_num}"
             if not any(cells):
                 continue
             if not titles:
@@ -155,7 +146,7 @@ def _table_of(text: str, name: str) -> tuple[Sequence[str], list[tuple[str, dict
             # An empty job is another one; a line that ends before the job says nothing of it.
             rows.append((place, {field: cell for field, cell in named if cell or field == "job"}))
     except csv.Error as error:
-        where = f"{described(name)}, line {reader.line_num}"
+        where = f"{command.described(name)}, line {reader.line_num}"
         raise InvalidDocumentError(f"{where}: {error}.", remedy=EXPLANATION) from error
     return titles, rows
 
@@ -199,7 +190,7 @@ def _of_job(
         which = f"none of {job!r}" if job is not None else f"of {len(jobs)} jobs"
         named = ", ".join(list(jobs)[:_NAMED_JOBS])
         raise InvalidDocumentError(
-            f"{described(name)} holds runs {which}.",
+            f"{command.described(name)} holds runs {which}.",
             remedy=f"Name one by --job: {named}{' ...' if len(jobs) > _NAMED_JOBS else ''}. "
             "A command without that option takes the model that `ernest fit --job` writes.",
         )
@@ -260,21 +251,23 @@ def _model_in(text: str, name: str) -> Model | None:
     try:
         return Model.from_dict(decode_json(text))
     except ErnestError as error:
-        raise InvalidDocumentError(f"{described(name)}: {error.message}", remedy=error.remedy) from error
+        raise InvalidDocumentError(
+            f"{command.described(name)}: {error.message}", remedy=error.remedy
+        ) from error
 
 
 def read_model(name: str) -> Model:
     """The model in a file, or one fitted by default to the runs in it; prints its warnings."""
-    text = read_text(name)
+    text = command.read_text(name)
     model = _model_in(text, name)
     if model is None:
         model = _fitted(runs_of(text, name), name)
     elif not (model.observations and model.terms and model.validation.folds):
         raise InvalidDocumentError(
-            f"{described(name)} is a model without observations, terms or validation.",
+            f"{command.described(name)} is a model without observations, terms or validation.",
             remedy="Fit it anew from its runs.",
         )
-    warn(*model.warnings)
+    command.warn(*model.warnings)
     return model
 
 
@@ -297,7 +290,7 @@ def _fitted(
     stem = Path(name).stem
     return train(
         file.runs,
-        job=job or file.job or (stem if name != STANDARD and stem.isprintable() else "job"),
+        job=job or file.job or (stem if name != command.STANDARD and stem.isprintable() else "job"),
         instance_type=instance_type or next((run.instance_type for run in file.runs), "local"),
         method=method,
         terms=terms,
@@ -307,8 +300,8 @@ def _fitted(
 
 def add_run_arguments(parser: ArgumentParser) -> None:
     """The options that say which production run is asked about."""
-    add_setting(parser, SizingGoal, "scale")
-    add_setting(
+    command.add_setting(parser, SizingGoal, "scale")
+    command.add_setting(
         parser,
         SparkJob,
         "iterations",
@@ -330,8 +323,8 @@ def _add_fit_arguments(parser: ArgumentParser) -> None:
         help="file of runs: CSV of executors,fraction,seconds, or a model to fit anew; - is standard input",
     )
     group = parser.add_argument_group("fitting")
-    add_setting(group, ModelSettings, "method", choices=METHODS)
-    add_setting(group, ModelSettings, "terms", nargs="+", metavar="TERM")
+    command.add_setting(group, ModelSettings, "method", choices=METHODS)
+    command.add_setting(group, ModelSettings, "terms", nargs="+", metavar="TERM")
     group.add_argument(
         "--job",
         metavar="NAME",
@@ -348,8 +341,8 @@ def _add_fit_arguments(parser: ArgumentParser) -> None:
         help="for averaging: the probability that one of the machines counted runs only the driver: 0 where "
         "the numbers are of executors, 1 where they include the driver's machine; default: inferred",
     )
-    add_setting(parser, SizingGoal, "max_error_percent")
-    outputs = add_result_arguments(parser, result="the model, also one that is inadequate")
+    command.add_setting(parser, SizingGoal, "max_error_percent")
+    outputs = command.add_result_arguments(parser, result="the model, also one that is inadequate")
     add_keep_argument(outputs, "the model")
 
 
@@ -373,14 +366,14 @@ def _run_fit(args: Namespace) -> None:
     model = _fitted(read_runs(args.runs, args.job), args.runs, prior=prior, **stated)
     if store is not None:
         model = store.newest_of_its_job(model)
-    tell(args, lambda: model_table(model), model.to_dict)
+    command.tell(args, lambda: model_table(model), model.to_dict)
     if store is not None:
-        say(["", f"written: {store.save(model)}"], args)
-    warn(*model.warnings)
+        command.say(["", f"written: {store.save(model)}"], args)
+    command.warn(*model.warnings)
     check_adequacy(model, max_error_percent=args.max_error_percent)
 
 
-FIT = Command(
+FIT = command.Command(
     name="fit",
     summary="fit a model to measured runs",
     description="Fit a model to measured runs, cross-validate it, and print its terms and errors.",
@@ -399,7 +392,7 @@ WORTH_TELLING = 0.005
 
 def _add_predict_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("model", metavar="MODEL", help=f"{MODEL_HELP}; - is standard input")
-    add_executors_argument(parser, required=True)
+    command.add_executors_argument(parser, required=True)
     add_run_arguments(parser)
     parser.add_argument(
         "--level",
@@ -408,7 +401,7 @@ def _add_predict_arguments(parser: ArgumentParser) -> None:
         default=0.8,
         help="the probability that a run lies within the interval; default %(default)g",
     )
-    add_result_arguments(parser, result="the predictions")
+    command.add_result_arguments(parser, result="the predictions")
 
 
 def _run_predict(args: Namespace) -> None:
@@ -420,7 +413,7 @@ def _run_predict(args: Namespace) -> None:
         "startup_seconds": model.startup_seconds,
         "predictions": rows,
     }
-    tell(args, lambda: _table(rows, model, level=args.level), lambda: document)
+    command.tell(args, lambda: _table(rows, model, level=args.level), lambda: document)
 
 
 def _predictions(model: Model, args: Namespace) -> list[dict[str, Any]]:
@@ -473,7 +466,7 @@ def _table(predictions: list[dict[str, Any]], model: Model, *, level: float) -> 
     return lines
 
 
-PREDICT = Command(
+PREDICT = command.Command(
     name="predict",
     summary="predict the seconds of a run, with an interval and where the time goes",
     description="Predict the seconds of a run on numbers of executors, with an interval, the share of each "

@@ -12,15 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_ernest.cli.command import (
-    Command,
-    add_commands,
-    add_result_arguments,
-    aligned,
-    at_least_one,
-    tell,
-    warn,
-)
+from airflow_provider_ernest.cli import command
 from airflow_provider_ernest.documents.base import time_of
 from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError
 from airflow_provider_ernest.words import UNKNOWN, age, counted, percentage
@@ -85,7 +77,7 @@ def _in_file(option: str) -> str:
         parser.read(path, encoding="utf-8")
         return parser.get(SECTION, option, fallback="").strip()
     except (configparser.Error, UnicodeDecodeError, OSError) as error:
-        warn(f"{path} cannot be read: {error}")
+        command.warn(f"{path} cannot be read: {error}")
         return ""
 
 
@@ -122,7 +114,7 @@ def _root(address: str) -> Any:
     connection, at, _ = place.partition("/")[0].rpartition("@")
     if at and not scheme.lower().startswith(NAMES_A_CONTAINER):
         address = f"{scheme}://{place.removeprefix(f'{connection}@')}"
-        warn(
+        command.warn(
             f"connections are Airflow's: {address} is opened with the credentials that the storage's "
             "library finds by itself"
         )
@@ -165,7 +157,7 @@ def _rows(store: ModelStore, job: str | None) -> list[dict[str, Any]]:
 
 def _table(rows: Iterable[dict[str, Any]]) -> list[str]:
     numbers = ("age", "error", *COUNTED)
-    return aligned(
+    return command.aligned(
         ("job", "type", "state", "newest model", *numbers),
         (
             (
@@ -191,7 +183,7 @@ def _age(at: str) -> str:
 def _add_list_arguments(parser: ArgumentParser) -> None:
     add_store_argument(parser)
     parser.add_argument("--job", metavar="NAME", help="only of this job")
-    add_result_arguments(parser, result="the list")
+    command.add_result_arguments(parser, result="the list")
 
 
 def _run_list(args: Namespace) -> None:
@@ -210,10 +202,10 @@ def _run_list(args: Namespace) -> None:
             yield f"{counted(len(unreadable), 'file')} skipped: not readable by this version, or damaged"
 
     document = {"store": str(store.root), "rows": rows, "surveys": surveys, "unreadable": unreadable}
-    tell(args, lines, lambda: document)
+    command.tell(args, lines, lambda: document)
 
 
-LIST = Command(
+LIST = command.Command(
     name="list",
     summary="list jobs with their newest model, its state and what is kept beside it",
     description="List what a store holds: for each job and type of machine the newest model, whether it "
@@ -239,7 +231,7 @@ def _add_prune_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--keep-models",
         metavar="N",
-        type=at_least_one,
+        type=command.at_least_one,
         help="so many newest models of each job and type of machine stay however old they are, and so many "
         "newest documents of each other kind; default: [ernest] retention_models of Airflow's configuration, "
         "or 5",
@@ -251,7 +243,7 @@ def _add_prune_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--dry-run", action="store_true", help="remove nothing, only list what would go")
     parser.add_argument("--yes", action="store_true", help="remove what --dry-run lists")
-    add_result_arguments(parser, result="what was removed")
+    command.add_result_arguments(parser, result="what was removed")
 
 
 def _run_prune(args: Namespace) -> None:
@@ -282,11 +274,11 @@ def _run_prune(args: Namespace) -> None:
         prune.carry_out()
         # Samples of runs that were killed on this host; they lie as `SampleRunOperator` puts them.
         sweep(Path(configured("staging") or airflow_home() / "ernest" / "staging"), pattern="*/*/*/*")
-    tell(args, prune.lines, prune.summary)
+    command.tell(args, prune.lines, prune.summary)
     prune.raise_failure()
 
 
-PRUNE = Command(
+PRUNE = command.Command(
     name="prune",
     summary="remove old documents, but nothing that one that stays needs",
     description="Remove documents that are older than a given age. The newest of each kind stay for each job "
@@ -300,7 +292,7 @@ PRUNE = Command(
 )
 
 
-COMMAND = Command(
+COMMAND = command.Command(
     name="store",
     summary="list and prune what is kept of jobs",
     description="Look into a store of models, decisions, production runs, sample runs, marks and what binds "
@@ -310,6 +302,6 @@ COMMAND = Command(
     example="""\
   %(prog)s list
   %(prog)s prune --older-than 90d --dry-run""",
-    add_arguments=lambda parser: add_commands(parser, (LIST, PRUNE), metavar="ACTION"),
+    add_arguments=lambda parser: command.add_commands(parser, (LIST, PRUNE), metavar="ACTION"),
     run=lambda args: args.action.run(args),
 )

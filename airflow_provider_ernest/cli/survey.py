@@ -10,20 +10,9 @@ from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from airflow_provider_ernest.cli import command
 from airflow_provider_ernest.cli.analyze import wrapped
 from airflow_provider_ernest.cli.choose import confidence
-from airflow_provider_ernest.cli.command import (
-    Command,
-    above_zero,
-    add_result_arguments,
-    aligned,
-    read_text,
-    refuse_further,
-    say_written,
-    tell,
-    warn,
-    write_text,
-)
 from airflow_provider_ernest.cli.history import (
     add_scan_arguments,
     cache_of,
@@ -67,12 +56,15 @@ def _add_arguments(parser: ArgumentParser) -> None:
     goal.add_argument(
         "--within",
         metavar="PERCENT",
-        type=above_zero,
+        type=command.above_zero,
         default=10.0,
         help="a run may take so much longer than today; default %(default)g",
     )
     goal.add_argument(
-        "--deadline-seconds", metavar="SECONDS", type=above_zero, help="a run of any job may take so long"
+        "--deadline-seconds",
+        metavar="SECONDS",
+        type=command.above_zero,
+        help="a run of any job may take so long",
     )
     parser.add_argument(
         "--confidence",
@@ -84,14 +76,14 @@ def _add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--runs-per-month",
         metavar="N",
-        type=above_zero,
+        type=command.above_zero,
         help="how often a job runs, where its logs are of too few runs or days to tell",
     )
     prices = parser.add_argument_group(
         "prices", "without any, hours of executors (or machines) are told, no dollars"
     )
     prices.add_argument(
-        "--price", metavar="DOLLARS", type=above_zero, help="for one executor (or machine) and hour"
+        "--price", metavar="DOLLARS", type=command.above_zero, help="for one executor (or machine) and hour"
     )
     prices.add_argument(
         "--prices",
@@ -103,7 +95,7 @@ def _add_arguments(parser: ArgumentParser) -> None:
         metavar="REGION",
         help="ask AWS for the on-demand prices of the types that the logs tell, such as eu-west-1",
     )
-    outputs = add_result_arguments(parser, result="the survey")
+    outputs = command.add_result_arguments(parser, result="the survey")
     outputs.add_argument("--html", metavar="FILE", help="write a page with all jobs and their charts")
     add_keep_argument(outputs, "the survey")
 
@@ -111,22 +103,22 @@ def _add_arguments(parser: ArgumentParser) -> None:
 def _run(args: Namespace) -> None:
     from airflow_provider_ernest.history.survey import SurveyGoal
 
-    refuse_further(args, "html")
+    command.refuse_further(args, "html")
     store = None if args.store is None else open_store(args, must_exist=False)
     goal = SurveyGoal(
         within=args.within / 100, deadline_seconds=args.deadline_seconds, confidence=args.confidence
     )
     survey = _survey(args, goal, _stated_prices(args))
-    tell(args, lambda: survey_lines(survey), survey.to_dict)
+    command.tell(args, lambda: survey_lines(survey), survey.to_dict)
     if args.html is not None:
         from airflow_provider_ernest.views.report import of_survey
 
-        write_text(args.html, of_survey(survey), force=args.force)
+        command.write_text(args.html, of_survey(survey), force=args.force)
     written = {"page": args.html, "survey": args.output}
     if store is not None:
         store.save(survey)
         written[f"survey {survey.id}"] = f"the store {store.root}"
-    say_written(args, written)
+    command.say_written(args, written)
 
 
 def _survey(args: Namespace, goal: SurveyGoal, stated: Prices) -> Survey:
@@ -168,8 +160,8 @@ def _stated_prices(args: Namespace) -> Prices:
     if args.prices is None:
         return Prices(otherwise=args.price)
     try:
-        told = json.loads(read_text(args.prices))
-        by_type = {str(name): above_zero(str(dollars)) for name, dollars in told.items()}
+        told = json.loads(command.read_text(args.prices))
+        by_type = {str(name): command.above_zero(str(dollars)) for name, dollars in told.items()}
     except (ValueError, AttributeError, ArgumentTypeError) as error:
         raise InvalidDocumentError(
             f"{args.prices} is no JSON of types with their dollars per hour: {error}.",
@@ -194,7 +186,7 @@ def _with_aws_prices(stated: Prices, jobs: Mapping[str, Sequence[PastRun]], args
         if (price := book.listed_per_hour(name, ON_DEMAND)) is not None:
             known[name] = price
     if not types:
-        warn("the logs do not tell the types of the machines: state a price by --price")
+        command.warn("the logs do not tell the types of the machines: state a price by --price")
     return Prices(by_type=known, otherwise=stated.otherwise)
 
 
@@ -223,12 +215,12 @@ def _table(survey: Survey) -> list[str]:
     rows = rows_of(survey)[:MOST_LISTED]
     cells = [[shortened(row["job"], LONGEST_NAME), *list(row.values())[1:]] for row in rows]
     heading = list(rows[0])
-    table = aligned(heading, cells, right=", ".join(heading[1:-1]))
+    table = command.aligned(heading, cells, right=", ".join(heading[1:-1]))
     left = len(survey.jobs) - len(rows)
     return [*table, *([f"and {counted(left, 'more job')}: --html or --output has all"] if left else [])]
 
 
-COMMAND = Command(
+COMMAND = command.Command(
     name="survey",
     summary="show from Spark's event logs what jobs cost, and what other sizes would save",
     description="Read the event logs of all runs of all jobs, and tell for each job what it takes in a "

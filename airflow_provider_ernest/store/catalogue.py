@@ -27,6 +27,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
+import airflow_provider_ernest.store.files as storage
 from airflow_provider_ernest.documents.base import SCHEMA, Document, Record, Stored
 from airflow_provider_ernest.documents.decisions import DecisionRecord, ProductionRun
 from airflow_provider_ernest.documents.models import Model, ModelMark, training_dollars
@@ -34,18 +35,6 @@ from airflow_provider_ernest.documents.profiles import BottleneckReport, Profile
 from airflow_provider_ernest.documents.runs import ObservationRecord
 from airflow_provider_ernest.documents.surveys import Survey
 from airflow_provider_ernest.exceptions import InvalidDocumentError, InvalidParameterError, StoreError
-from airflow_provider_ernest.store.files import (
-    changed_at,
-    create_whole,
-    decode_json,
-    files,
-    files_below,
-    forget_listing,
-    in_threads,
-    replace_whole,
-    safe_name,
-    store_errors,
-)
 
 log = logging.getLogger(__name__)
 
@@ -103,10 +92,10 @@ def place_of(record: Record) -> Place:
 def place(form: type[Record], job: str, instance_type: str, record_id: str) -> Place:
     """Where the record of that class and id lies; an `InvalidParameterError` where a name is empty."""
     return Place(
-        safe_name("job", job),
-        safe_name("instance_type", instance_type),
+        storage.safe_name("job", job),
+        storage.safe_name("instance_type", instance_type),
         FOLDERS[form],
-        f"{safe_name('id', record_id)}{SUFFIX}",
+        f"{storage.safe_name('id', record_id)}{SUFFIX}",
     )
 
 
@@ -118,17 +107,22 @@ def place_named(job: str, name: str) -> Place | None:
 
 def survey_path(root: Any, survey_id: str) -> Any:
     """The file of a survey in a store."""
-    return root / SURVEYS / f"{safe_name('id', survey_id)}{SUFFIX}"
+    return root / SURVEYS / f"{storage.safe_name('id', survey_id)}{SUFFIX}"
 
 
 def folder_of(root: Any, form: type[Record], job: str, instance_type: str) -> Any:
     """Where the records of a class of a job on a type of machine lie."""
-    return root / safe_name("job", job) / safe_name("instance_type", instance_type) / FOLDERS[form]
+    return (
+        root
+        / storage.safe_name("job", job)
+        / storage.safe_name("instance_type", instance_type)
+        / FOLDERS[form]
+    )
 
 
 def newest_first(folder: Any) -> list[Any]:
     """The paths of the records in a folder."""
-    return sorted(files(folder), key=lambda path: str(path.name), reverse=True)
+    return sorted(storage.files(folder), key=lambda path: str(path.name), reverse=True)
 
 
 def write(root: Any, record: Stored) -> Any:
@@ -146,12 +140,12 @@ def write(root: Any, record: Stored) -> Any:
         raise InvalidDocumentError(f"A model store keeps no {type(record).__name__} documents.")
     name = f"{record.words.capitalize()} {record.id}"
     text = _encoded(record, name)
-    with store_errors(f"{name} cannot be written to {path}"):
+    with storage.store_errors(f"{name} cannot be written to {path}"):
         path.parent.mkdir(parents=True, exist_ok=True)
         # What others have written since it was listed is not to be overwritten.
-        forget_listing(path.parent)
+        storage.forget_listing(path.parent)
         try:
-            create_whole(path, text)
+            storage.create_whole(path, text)
         except FileExistsError:
             if not _is_in(path, record):
                 raise
@@ -183,7 +177,7 @@ def _is_in(path: Any, record: Stored) -> bool:
 
 def decode(form: type[AnyStored], text: str) -> AnyStored:
     """The document in a file's text; an `InvalidDocumentError` where there is none."""
-    return form.from_dict(decode_json(text))
+    return form.from_dict(storage.decode_json(text))
 
 
 def read(form: type[AnyStored], path: Any) -> AnyStored | None:
@@ -326,7 +320,7 @@ READ_TOGETHER = 256
 
 def places(root: Any) -> Iterator[Place]:
     """Where all records of a store lie, by their files' names: job by job, oldest first in a folder."""
-    for job_folder in sorted(files(root), key=lambda folder: str(folder.name)):
+    for job_folder in sorted(storage.files(root), key=lambda folder: str(folder.name)):
         found = (place_named(str(job_folder.name), name) for name in _names_below(job_folder) or ())
         yield from sorted(place for place in found if place is not None)
 
@@ -340,14 +334,14 @@ def all_records(root: Any) -> Iterator[Record]:
 
     found = places(root)
     while some := list(islice(found, READ_TOGETHER)):
-        records = in_threads(read_place, some, most=READERS)
+        records = storage.in_threads(read_place, some, most=READERS)
         yield from (record for record in records if record is not None)
 
 
 def _names_below(job_folder: Any) -> list[str] | None:
     """The names of the files under a job's folder; None, with a warning, where nobody can tell."""
     try:
-        return files_below(job_folder, depth=DEPTH)
+        return storage.files_below(job_folder, depth=DEPTH)
     except OSError as error:
         log.warning("Skipping %s, which cannot be listed: %s", job_folder, error)
         return None
@@ -396,11 +390,11 @@ class Catalogue:
     def entries(self, job: str | None = None) -> list[CatalogueEntry]:
         """All entries, or those of a job, oldest first; unreadable files are skipped with a warning."""
         # One reader at a time: what it reads the others know, too.
-        with self._lock, store_errors(f"The documents in {self.root} cannot be listed"):
-            wanted = None if job is None else safe_name("job", job)
-            folders = [folder for folder in files(self.root) if wanted in (None, str(folder.name))]
+        with self._lock, storage.store_errors(f"The documents in {self.root} cannot be listed"):
+            wanted = None if job is None else storage.safe_name("job", job)
+            folders = [folder for folder in storage.files(self.root) if wanted in (None, str(folder.name))]
             names = [str(folder.name) for folder in folders]
-            listed = dict(zip(names, in_threads(self._listed, folders, most=READERS), strict=True))
+            listed = dict(zip(names, storage.in_threads(self._listed, folders, most=READERS), strict=True))
             self._read_new(listed)
             for name, found in listed.items():
                 if found is not None:
@@ -419,7 +413,7 @@ class Catalogue:
     def _summary(self, job: str) -> dict[str, CatalogueEntry]:
         path = self.root / FOLDER / f"{job}{SUFFIX}"
         try:
-            forget_listing(path.parent)
+            storage.forget_listing(path.parent)
             summary = _SUMMARIES.decode(path.read_bytes())
         except FileNotFoundError:
             return {}
@@ -439,7 +433,7 @@ class Catalogue:
             and (place := place_named(job, name)) is not None
             and place.form in LISTED
         ]
-        for place, entry in zip(unread, in_threads(self._entry, unread, most=READERS), strict=True):
+        for place, entry in zip(unread, storage.in_threads(self._entry, unread, most=READERS), strict=True):
             if entry is not None:
                 self._jobs[place.job][place.name] = entry
                 self._unwritten[place.job] += 1
@@ -449,7 +443,7 @@ class Catalogue:
         path = place.path(self.root)
         try:
             # What is no record is looked at again only when somebody has written it again.
-            changed = changed_at(path)
+            changed = storage.changed_at(path)
             if place in self.unreadable and self.unreadable[place] == changed:
                 return None
             record = read(place.form, path)
@@ -475,7 +469,7 @@ class Catalogue:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             summary = _Summary(told=_TOLD, entries=known)
-            replace_whole(path, msgspec.json.encode(summary).decode("utf-8"))
+            storage.replace_whole(path, msgspec.json.encode(summary).decode("utf-8"))
             self._unwritten[job] = 0
         # The libraries behind object stores raise errors of their own.
         except Exception as error:

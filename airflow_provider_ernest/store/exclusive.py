@@ -15,18 +15,9 @@ from typing import Any
 
 import msgspec
 
+import airflow_provider_ernest.store.files as storage
 from airflow_provider_ernest.documents.base import Document, Origin
 from airflow_provider_ernest.exceptions import InvalidDocumentError, StoreError
-from airflow_provider_ernest.store.files import (
-    changed_at,
-    create_exclusively,
-    decode_json,
-    delete,
-    files,
-    local_path,
-    safe_name,
-    store_errors,
-)
 
 log = logging.getLogger(__name__)
 
@@ -42,7 +33,7 @@ def deployment_of_store(root: Any, *, make: bool = True) -> str:
     """
     path = root / DEPLOYMENT
     problem = f"No id of this deployment can be read or made in {path} (set [ernest] deployment to need none)"
-    with store_errors(problem):
+    with storage.store_errors(problem):
         if not path.exists():
             if not make:
                 return ""
@@ -54,12 +45,12 @@ def deployment_of_store(root: Any, *, make: bool = True) -> str:
 def _make_deployment(path: Any, problem: str) -> None:
     made = secrets.token_hex(6)
     try:
-        create_exclusively(path, made)
+        storage.create_exclusively(path, made)
     except FileExistsError:  # somebody else was first: that one counts
         return
     except StoreError as error:
         raise StoreError(f"{problem}: {error.message}", remedy=error.remedy) from error
-    if local_path(path) is not None:
+    if storage.local_path(path) is not None:
         log.warning(
             "This deployment of Airflow has got the id %s, kept in %s. Where its workers do not share "
             "that folder, set [ernest] deployment: else neither retries nor the reaper find what an "
@@ -88,17 +79,19 @@ class TrainingLeases:
     """The leases on a job with an application, by its hash: another application is another training."""
 
     def __init__(self, root: Any, job: str, artifact_sha256: str | None) -> None:
-        self._folder = root / TRAININGS / safe_name("job", job) / (artifact_sha256 or "unknown")
+        self._folder = root / TRAININGS / storage.safe_name("job", job) / (artifact_sha256 or "unknown")
 
     def newest(self) -> tuple[int, TrainingLease | None]:
         """The one that counts, with its number: 0 where there is none; None where it cannot be understood."""
-        with store_errors(f"The trainings in {self._folder} cannot be read"):
+        with storage.store_errors(f"The trainings in {self._folder} cannot be read"):
             paths = self._paths()
             if not paths:
                 return 0, None
             number = max(paths)
             try:
-                lease = TrainingLease.from_dict(decode_json(paths[number].read_text(encoding="utf-8")))
+                lease = TrainingLease.from_dict(
+                    storage.decode_json(paths[number].read_text(encoding="utf-8"))
+                )
             except InvalidDocumentError:  # such as of a newer version of this package
                 lease = None
         return number, lease
@@ -106,18 +99,18 @@ class TrainingLeases:
     def take(self, number: int, lease: TrainingLease) -> bool:
         """Create the lease of a number; whether nobody else was first."""
         path = self._folder / f"{number:09}.json"
-        with store_errors(f"The training cannot be noted in {path}"):
+        with storage.store_errors(f"The training cannot be noted in {path}"):
             path.parent.mkdir(parents=True, exist_ok=True)
             try:
-                create_exclusively(path, msgspec.json.encode(lease.to_dict()).decode("utf-8"))
+                storage.create_exclusively(path, msgspec.json.encode(lease.to_dict()).decode("utf-8"))
             except FileExistsError:
                 return False
             for earlier, old in self._paths().items():
-                written = changed_at(old) if earlier < number else None
+                written = storage.changed_at(old) if earlier < number else None
                 if written and datetime.now(UTC) - written > _KEPT:
-                    delete(old)
+                    storage.delete(old)
         return True
 
     def _paths(self) -> dict[int, Any]:
-        names = ((str(path.name).removesuffix(".json"), path) for path in files(self._folder))
+        names = ((str(path.name).removesuffix(".json"), path) for path in storage.files(self._folder))
         return {int(name): path for name, path in names if name.isdecimal()}

@@ -12,6 +12,7 @@ from datetime import timedelta
 from itertools import islice
 from typing import Any
 
+import airflow_provider_ernest.store.files as storage
 from airflow_provider_ernest.documents.base import Record, Stored, moment_of, new_id
 from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.documents.surveys import Survey
@@ -26,14 +27,6 @@ from airflow_provider_ernest.store.catalogue import (
     AnyStored,
     Catalogue,
     Kept,
-)
-from airflow_provider_ernest.store.files import (
-    delete,
-    files,
-    forget_listing,
-    in_threads,
-    safe_name,
-    store_errors,
 )
 
 
@@ -62,8 +55,8 @@ class ModelStore:
         return self._read(form, place.path(self.root), record_id)
 
     def _read(self, form: type[AnyStored], path: Any, record_id: str) -> AnyStored:
-        with store_errors(f"There is no readable {form.words} {record_id} at {path}"):
-            forget_listing(path.parent)
+        with storage.store_errors(f"There is no readable {form.words} {record_id} at {path}"):
+            storage.forget_listing(path.parent)
             return catalogue.decode(form, path.read_text(encoding="utf-8"))
 
     def newest(
@@ -80,7 +73,7 @@ class ModelStore:
 
     def _each(self, form: type[Kept], job: str, instance_type: str) -> Iterator[Kept]:
         folder = catalogue.folder_of(self.root, form, job, instance_type)
-        with store_errors(f"The {form.words}s in {folder} cannot be read"):
+        with storage.store_errors(f"The {form.words}s in {folder} cannot be read"):
             for path in catalogue.newest_first(folder):
                 record = self._wanted(form, path, job, instance_type)
                 if record is not None:
@@ -97,7 +90,7 @@ class ModelStore:
     def ids(self, form: type[Record], job: str, instance_type: str, *, limit: int | None = None) -> list[str]:
         """The ids of the newest of them, newest first, by the names of their files alone."""
         folder = catalogue.folder_of(self.root, form, job, instance_type)
-        with store_errors(f"The {form.words}s in {folder} cannot be listed"):
+        with storage.store_errors(f"The {form.words}s in {folder} cannot be listed"):
             paths = catalogue.newest_first(folder)[:limit]
         return [str(path.name).removesuffix(SUFFIX) for path in paths]
 
@@ -111,11 +104,11 @@ class ModelStore:
 
     def latest_of_jobs(self, instance_type: str, *, limit: int, other_than: str | None = None) -> list[Model]:
         """The newest model of each job on a type of machine, newest first, without that of one job."""
-        folder = f"{safe_name('instance_type', instance_type)}/{FOLDERS[Model]}"
+        folder = f"{storage.safe_name('instance_type', instance_type)}/{FOLDERS[Model]}"
         models: list[Model] = []
-        with store_errors(f"The models in {self.root} cannot be read"):
-            folders = [job_folder / folder for job_folder in files(self.root)]
-            of_jobs = filter(None, in_threads(catalogue.newest_first, folders, most=READERS))
+        with storage.store_errors(f"The models in {self.root} cannot be read"):
+            folders = [job_folder / folder for job_folder in storage.files(self.root)]
+            of_jobs = filter(None, storage.in_threads(catalogue.newest_first, folders, most=READERS))
             for paths in sorted(of_jobs, key=lambda paths: str(paths[0].name), reverse=True):
                 if len(models) >= limit:
                     break
@@ -142,7 +135,7 @@ class ModelStore:
 
     def all_documents(self) -> Iterator[Record]:
         """Every record of all kinds, listed or not, job by job; read as they are asked for."""
-        with store_errors(f"The documents in {self.root} cannot be read"):
+        with storage.store_errors(f"The documents in {self.root} cannot be read"):
             yield from catalogue.all_records(self.root)
 
     def remove(self, kind: str, *, job: str, instance_type: str, document_id: str) -> bool:
@@ -151,9 +144,9 @@ class ModelStore:
         return self._delete(form, catalogue.place(form, job, instance_type, document_id).path(self.root))
 
     def _delete(self, form: type[Stored], path: Any) -> bool:
-        with store_errors(f"The {form.words} in {path} cannot be deleted"):
-            forget_listing(path.parent)
-            return delete(path)
+        with storage.store_errors(f"The {form.words} in {path} cannot be deleted"):
+            storage.forget_listing(path.parent)
+            return storage.delete(path)
 
     def survey_ids(self) -> list[str]:
         """The ids of all surveys, newest first, by the names of their files alone."""
@@ -173,6 +166,6 @@ class ModelStore:
         return self._delete(Survey, catalogue.survey_path(self.root, survey_id))
 
     def _surveys(self) -> list[Any]:
-        with store_errors(f"The surveys in {self.root} cannot be listed"):
+        with storage.store_errors(f"The surveys in {self.root} cannot be listed"):
             found = catalogue.newest_first(self.root / SURVEYS)
             return [path for path in found if str(path.name).endswith(SUFFIX)]

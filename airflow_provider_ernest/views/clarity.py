@@ -18,14 +18,7 @@ from airflow_provider_ernest.documents.profiles import (
 )
 from airflow_provider_ernest.exceptions import StoreError
 from airflow_provider_ernest.store.store import ModelStore
-from airflow_provider_ernest.views.loaded import (
-    ApplicationLink,
-    Readable,
-    is_gone,
-    load_profile,
-    newest_profile_for,
-    visible_records,
-)
+from airflow_provider_ernest.views import loaded
 from airflow_provider_ernest.views.profile_words import cautions
 
 log = logging.getLogger(__name__)
@@ -54,7 +47,7 @@ class ExplainedRun(RunProfile):
 
 def explained_run(
     profile: RunProfile,
-    link: ApplicationLink,
+    link: loaded.ApplicationLink,
     record: ProfileRecord | None = None,
     report: BottleneckReport | None = None,
 ) -> ExplainedRun:
@@ -91,7 +84,9 @@ class Clarity:
     production: ExplainedRun | None
 
 
-def clarity_page(store: ModelStore, model: Model, *, readable: Readable, link: ApplicationLink) -> Clarity:
+def clarity_page(
+    store: ModelStore, model: Model, *, readable: loaded.Readable, link: loaded.ApplicationLink
+) -> Clarity:
     """Return what explains the run time of the model's job, by reports and profiles of readable DAGs.
 
     The caller must make sure that the reader may see the model. Raises StoreError.
@@ -99,7 +94,7 @@ def clarity_page(store: ModelStore, model: Model, *, readable: Readable, link: A
     reports = store.newest_first(BottleneckReport, model.job, model.instance_type, limit=MOST_REPORTS)
     report = report_of_models(reports, {model.id, model.base_model_id or model.id}, readable)
     record = _profile_of(store, report, readable) if report else None
-    production = newest_profile_for(PRODUCTION, store, model, readable, limit=MOST_PROFILES)
+    production = loaded.newest_profile_for(PRODUCTION, store, model, readable, limit=MOST_PROFILES)
     return Clarity(
         sample=explained_run(record.profile, link, record, report) if record else None,
         reported_by=report.origin if record and report else None,
@@ -108,21 +103,25 @@ def clarity_page(store: ModelStore, model: Model, *, readable: Readable, link: A
 
 
 def report_of_models(
-    reports: Iterable[BottleneckReport], model_ids: set[str], readable: Readable
+    reports: Iterable[BottleneckReport], model_ids: set[str], readable: loaded.Readable
 ) -> BottleneckReport | None:
     """The first visible report of any of the models; None if there is none."""
-    wanted = (each for each in reports if each.model_id in model_ids and visible_records([each], readable))
+    wanted = (
+        each for each in reports if each.model_id in model_ids and loaded.visible_records([each], readable)
+    )
     return next(wanted, None)
 
 
-def _profile_of(store: ModelStore, report: BottleneckReport, readable: Readable) -> ProfileRecord | None:
+def _profile_of(
+    store: ModelStore, report: BottleneckReport, readable: loaded.Readable
+) -> ProfileRecord | None:
     """The visible profile of the run that the report goes by; None if it is gone or hidden."""
     for profile_id in report.profile_ids[:1]:
         try:
-            record = load_profile(store, report.job, report.instance_type, profile_id)
-            return next(iter(visible_records([record], readable)), None)
+            record = loaded.load_profile(store, report.job, report.instance_type, profile_id)
+            return next(iter(loaded.visible_records([record], readable)), None)
         except StoreError as error:
             # Production's profile is shown all the same.
-            if not is_gone(error):
+            if not loaded.is_gone(error):
                 log.warning("The profile of report %s cannot be read", report.id, exc_info=True)
     return None

@@ -29,34 +29,7 @@ from airflow_provider_ernest.store.catalogue import (
     entry_of,
 )
 from airflow_provider_ernest.store.store import ModelStore
-from airflow_provider_ernest.views.loaded import (
-    ApplicationLink,
-    Readable,
-    known_price,
-    load_decision,
-    load_mark,
-    load_production,
-    newest_of,
-    no_link,
-    other_types,
-    price_of_cluster,
-    read_each,
-    visible_of_job,
-    visible_records,
-)
-from airflow_provider_ernest.views.outcomes import (
-    Badge,
-    Money,
-    Outcome,
-    ShownDecision,
-    badges_of,
-    baseline_of,
-    decisions_by_id,
-    entries_by_place,
-    money,
-    outcome_of,
-    shown_decision,
-)
+from airflow_provider_ernest.views import loaded, outcomes
 from airflow_provider_ernest.views.prediction_request import PredictionRequest, request_of
 from airflow_provider_ernest.views.view import view_of
 from airflow_provider_ernest.words import unit
@@ -93,7 +66,7 @@ def cost_of(run: Observation, price_per_hour: float | None) -> float | None:
 
 
 def modelled_runs(
-    model: Model, *, price_per_hour: float | None, link: ApplicationLink, readable: Readable
+    model: Model, *, price_per_hour: float | None, link: loaded.ApplicationLink, readable: loaded.Readable
 ) -> tuple[ModelledRun, ...]:
     """The runs of a model, each with what the others predict of it.
 
@@ -170,7 +143,7 @@ def _difference(planned: Experiment, run: Observation) -> float:
 
 
 def decisions_of(
-    store: ModelStore, model: Model, of_job: Sequence[CatalogueEntry], readable: Readable
+    store: ModelStore, model: Model, of_job: Sequence[CatalogueEntry], readable: loaded.Readable
 ) -> list[DecisionRecord]:
     """The newest decisions for the model's type, and others that considered it, newest first."""
     chosen = [each for each in of_job if each.instance_type == model.instance_type]
@@ -187,10 +160,12 @@ def decisions_of(
     return sorted(records, key=lambda record: record.id, reverse=True)[:MOST_DECISIONS]
 
 
-def _read(store: ModelStore, entries: Sequence[CatalogueEntry], readable: Readable) -> list[DecisionRecord]:
+def _read(
+    store: ModelStore, entries: Sequence[CatalogueEntry], readable: loaded.Readable
+) -> list[DecisionRecord]:
     # Selected by id, so that hidden ones are not even read.
-    wanted = newest_of(entries, DECISION, MOST_DECISIONS)
-    return visible_records(read_each(load_decision, store, wanted), readable)
+    wanted = loaded.newest_of(entries, DECISION, MOST_DECISIONS)
+    return loaded.visible_records(loaded.read_each(loaded.load_decision, store, wanted), readable)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -211,14 +186,14 @@ def production_runs(
     of_type: Sequence[CatalogueEntry],
     of_job: Sequence[CatalogueEntry],
     *,
-    readable: Readable,
-    link: ApplicationLink,
-) -> tuple[Outcome, ...]:
+    readable: loaded.Readable,
+    link: loaded.ApplicationLink,
+) -> tuple[outcomes.Outcome, ...]:
     """The newest production runs among visible entries of a job on a type, newest first."""
-    newest = newest_of(of_type, PRODUCTION_RUN, MOST_PRODUCTION_RUNS)
-    decisions = decisions_by_id(of_job)
-    runs = visible_records(read_each(load_production, store, newest), readable)
-    return tuple(outcome_of(run, decisions, link) for run in runs)
+    newest = loaded.newest_of(of_type, PRODUCTION_RUN, MOST_PRODUCTION_RUNS)
+    decisions = outcomes.decisions_by_id(of_job)
+    runs = loaded.visible_records(loaded.read_each(loaded.load_production, store, newest), readable)
+    return tuple(outcomes.outcome_of(run, decisions, link) for run in runs)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -270,7 +245,7 @@ class ModelPage:
 
     model: ModelFacts
     state: State
-    badges: tuple[Badge, ...]
+    badges: tuple[outcomes.Badge, ...]
     is_newest: bool
     observations: tuple[ModelledRun, ...]
     design: ShownDesign | None
@@ -278,10 +253,10 @@ class ModelPage:
     versions: tuple[Version, ...]
     marks: tuple[ModelMark, ...]
     conditions: RunConditions | None
-    production_runs: tuple[Outcome, ...]
+    production_runs: tuple[outcomes.Outcome, ...]
     production_total: int
-    money: Money
-    decisions: tuple[ShownDecision, ...]
+    money: outcomes.Money
+    decisions: tuple[outcomes.ShownDecision, ...]
     other_types: tuple[str, ...]
     defaults: PredictionRequest
 
@@ -291,8 +266,8 @@ def model_page(
     model: Model,
     entries: Sequence[CatalogueEntry],
     *,
-    readable: Readable,
-    link: ApplicationLink = no_link,
+    readable: loaded.Readable,
+    link: loaded.ApplicationLink = loaded.no_link,
 ) -> ModelPage:
     """Return what the page of a model shows, by what readable DAGs made; raises StoreError.
 
@@ -303,33 +278,36 @@ def model_page(
         readable: whether a DAG may be read.
         link: to applications in Spark's history server.
     """
-    of_job = visible_of_job(entries, model.job, readable)
+    of_job = loaded.visible_of_job(entries, model.job, readable)
     of_type = [each for each in of_job if each.instance_type == model.instance_type]
     lineage = Lineage(entry_of(model), of_job)
     state = lineage.state()
-    marks = newest_of((each for each in of_type if each.model_id in lineage.ids), MARK, MOST_MARKS)
+    marks = loaded.newest_of((each for each in of_type if each.model_id in lineage.ids), MARK, MOST_MARKS)
     versions = _versions(model, of_type)
     decisions = decisions_of(store, model, of_job, readable)
-    others = other_types(store, model, of_job, readable)
+    others = loaded.other_types(store, model, of_job, readable)
     trained = [model, *(other.model for other in others if other.model is not None)]
-    price = known_price(model, decisions)
+    price = loaded.known_price(model, decisions)
     # What the sample runs were paid at; production's price may differ.
-    paid = price_of_cluster(model) or price
+    paid = loaded.price_of_cluster(model) or price
     return ModelPage(
         model=_facts(model),
         state=state,
-        badges=badges_of(entry_of(model), state),
+        badges=outcomes.badges_of(entry_of(model), state),
         is_newest=versions[0].model_id == model.id,
         observations=modelled_runs(model, price_per_hour=paid, link=link, readable=readable),
         design=shown_design(model.design, model.observations, price_per_hour=paid) if model.design else None,
         cluster=model.cluster,
         versions=versions,
-        marks=tuple(visible_records(read_each(load_mark, store, marks), readable)),
+        marks=tuple(loaded.visible_records(loaded.read_each(loaded.load_mark, store, marks), readable)),
         conditions=_without_values(model.conditions),
         production_runs=production_runs(store, of_type, of_job, readable=readable, link=link),
         production_total=sum(each.kind == PRODUCTION_RUN for each in of_type),
-        money=money(entries_by_place(of_job).get((model.job, model.instance_type), ()), baseline_of(of_job)),
-        decisions=tuple(shown_decision(record.decision, record) for record in decisions),
+        money=outcomes.money(
+            outcomes.entries_by_place(of_job).get((model.job, model.instance_type), ()),
+            outcomes.baseline_of(of_job),
+        ),
+        decisions=tuple(outcomes.shown_decision(record.decision, record) for record in decisions),
         other_types=tuple(other.entry.instance_type for other in others),
         defaults=request_of(
             decisions[0] if decisions else None,

@@ -14,21 +14,8 @@ from airflow_provider_ernest.learning.freshness import DRIFTING, FRESH, STALE, L
 from airflow_provider_ernest.settings.goal import MAX_ERROR_PERCENT
 from airflow_provider_ernest.settings.values import read_name
 from airflow_provider_ernest.store.catalogue import DECISION, MODEL, PRODUCTION_RUN, CatalogueEntry
+from airflow_provider_ernest.views import outcomes
 from airflow_provider_ernest.views.loaded import Readable, visible_entries
-from airflow_provider_ernest.views.outcomes import (
-    BAD,
-    Badge,
-    DeadlinesKept,
-    Money,
-    badges_of,
-    baseline_of,
-    deadlines_kept,
-    decisions_by_id,
-    entries_by_place,
-    error_tone,
-    money,
-    runs_per_month,
-)
 from airflow_provider_ernest.views.survey import StoredSurvey
 from airflow_provider_ernest.views.view import view_of
 
@@ -72,7 +59,7 @@ class ModelRow:
     median_error_percent: float | None
     max_error_percent: float | None
     state: str
-    badges: tuple[Badge, ...]
+    badges: tuple[outcomes.Badge, ...]
     executors: int | None
     executors_type: str | None
     is_fallback: bool
@@ -88,7 +75,7 @@ class ModelRow:
     saved_per_month: float | None
     run_at: str | None
     run_age_seconds: float | None
-    deadlines: DeadlinesKept
+    deadlines: outcomes.DeadlinesKept
     production_runs: int
     versions: int
 
@@ -136,7 +123,10 @@ SORTS: dict[str, Callable[[ModelRow], Any]] = {
     "month": attrgetter("dollars_per_month"),
     "saved": attrgetter("saved_per_month"),
     "deadlines": _kept_share,
-    "state": lambda row: (STATES.index(row.state), error_tone(row.median_error_percent) == BAD),
+    "state": lambda row: (
+        STATES.index(row.state),
+        outcomes.error_tone(row.median_error_percent) == outcomes.BAD,
+    ),
     "run_at": lambda row: time_of(row.run_at) if row.run_at else None,
 }
 
@@ -216,8 +206,8 @@ def _matching(entries: Sequence[CatalogueEntry], words: Sequence[str], now: date
         of_jobs[entry.job].append(entry)
     # Job by job, to keep its entries in cache, which halves the time.
     for of_job in of_jobs.values():
-        decisions, before = decisions_by_id(of_job), baseline_of(of_job)
-        for of_place in entries_by_place(of_job).values():
+        decisions, before = outcomes.decisions_by_id(of_job), outcomes.baseline_of(of_job)
+        for of_place in outcomes.entries_by_place(of_job).values():
             model = _newest(of_place, MODEL)
             # A word must lie within one field: the line break is in none of them.
             if model is not None and all(
@@ -233,12 +223,12 @@ def _matching(entries: Sequence[CatalogueEntry], words: Sequence[str], now: date
                     created_at=model.at,
                     age_seconds=_age(time_of(model.at), now),
                     state=state.name,
-                    badges=badges_of(model, state),
-                    deadlines=deadlines_kept(runs, decisions),
+                    badges=outcomes.badges_of(model, state),
+                    deadlines=outcomes.deadlines_kept(runs, decisions),
                     production_runs=len(runs),
                     versions=sum(entry.kind == MODEL for entry in of_place),
                     **_run_and_size(model, _newest(runs, PRODUCTION_RUN), _newest(of_place, DECISION)),
-                    **_dollars(runs, _newest(of_place, DECISION), money(of_place, before), now),
+                    **_dollars(runs, _newest(of_place, DECISION), outcomes.money(of_place, before), now),
                 )
 
 
@@ -267,12 +257,12 @@ def _run_and_size(
 
 
 def _dollars(
-    runs: Sequence[CatalogueEntry], decision: CatalogueEntry | None, known: Money, now: datetime
+    runs: Sequence[CatalogueEntry], decision: CatalogueEntry | None, known: outcomes.Money, now: datetime
 ) -> dict[str, Any]:
     """What a row says of dollars, and how old the last run is."""
     run = _newest(runs, PRODUCTION_RUN)
     age = _age(time_of(run.at), now) if run else None
-    rate = runs_per_month(runs) if age is not None and age < SECONDS_TILL_STOPPED else None
+    rate = outcomes.runs_per_month(runs) if age is not None and age < SECONDS_TILL_STOPPED else None
     paid = run.cost if run else None
     cost = decision.predicted_cost if paid is None and decision else paid
     return {

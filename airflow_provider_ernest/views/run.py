@@ -18,18 +18,7 @@ from airflow_provider_ernest.documents.models import Model, training_dollars
 from airflow_provider_ernest.exceptions import ErnestError, StoreError
 from airflow_provider_ernest.store.catalogue import DECISION, MODEL, PRODUCTION_RUN, CatalogueEntry, entry_of
 from airflow_provider_ernest.store.store import ModelStore
-from airflow_provider_ernest.views.loaded import (
-    ApplicationLink,
-    Load,
-    Readable,
-    load_decision,
-    load_model,
-    load_production,
-    newest_of,
-    no_link,
-    read_each,
-    visible_entries,
-)
+from airflow_provider_ernest.views import loaded
 from airflow_provider_ernest.views.outcomes import (
     Outcome,
     ShownDecision,
@@ -310,8 +299,8 @@ def run_page(
     run: RunRecord,
     store: ModelStore | StoreError,
     *,
-    readable: Readable,
-    link: ApplicationLink = no_link,
+    readable: loaded.Readable,
+    link: loaded.ApplicationLink = loaded.no_link,
     task_id: str | None = None,
     map_index: int = -1,
 ) -> Run | None:
@@ -346,7 +335,11 @@ class _Kept:
     """What Airflow and the model store keep of a run, and hints on what is missing."""
 
     def __init__(
-        self, run: RunRecord, store: ModelStore | StoreError, readable: Readable, link: ApplicationLink
+        self,
+        run: RunRecord,
+        store: ModelStore | StoreError,
+        readable: loaded.Readable,
+        link: loaded.ApplicationLink,
     ) -> None:
         self.run, self.readable, self.link = run, readable, link
         self.hints: list[str] = []
@@ -360,7 +353,7 @@ class _Kept:
         except ErnestError as error:
             self._warn(error)
         models = (entry for entry in self.entries if entry.kind == MODEL)
-        self.models = visible_entries(models, readable)
+        self.models = loaded.visible_entries(models, readable)
 
     def pushed(self, form: type[Made], task: TaskRow, key: str) -> Made | None:
         """What a task instance pushed; None if nothing, or what is no such document.
@@ -372,7 +365,7 @@ class _Kept:
         except (ErnestError, ValueError, TypeError, ArithmeticError, RecursionError):
             return None
 
-    def made_by(self, task: TaskRow, kind: str, load: Load[Made]) -> Made | None:
+    def made_by(self, task: TaskRow, kind: str, load: loaded.Load[Made]) -> Made | None:
         """The document of a kind that the last attempt of a task instance made; None if it made none."""
         ended_at = task.ended_at
         if ended_at is None or not isinstance(self._store, ModelStore):
@@ -383,7 +376,7 @@ class _Kept:
         )
         wanted = (self.run.dag_id, self.run.run_id, task.task_id, task.map_index)
         try:
-            for document in read_each(load, self._store, near[:MOST_LOOKED_AT]):
+            for document in loaded.read_each(load, self._store, near[:MOST_LOOKED_AT]):
                 made = document.origin
                 if made and (made.dag_id, made.run_id, made.task_id, made.map_index) == wanted:
                     return document
@@ -400,7 +393,9 @@ def _card(kept: _Kept, group: Group, production: TaskRow | None) -> Card:
     """The card of a group with that production task."""
     record = _decided(kept, group)
     fitted = [task for task in group.of_kind(FIT) if task.state in (SUCCESS, FAILED)]
-    trained = [model for task in fitted if (model := kept.made_by(task, MODEL, load_model)) is not None]
+    trained = [
+        model for task in fitted if (model := kept.made_by(task, MODEL, loaded.load_model)) is not None
+    ]
     models = _models(kept, record, trained)
     of_dag = (entry for entry in kept.models if entry.dag_id == kept.run.dag_id)
     return Card(
@@ -410,7 +405,7 @@ def _card(kept: _Kept, group: Group, production: TaskRow | None) -> Card:
         latest_seconds=record.latest_seconds if record else None,
         production=_produced(kept, group, production, record) if production else None,
         training=_training(kept.run, group, record, trained),
-        model=next(iter([*models, *newest_of(of_dag, MODEL, limit=1)]), None),
+        model=next(iter([*models, *loaded.newest_of(of_dag, MODEL, limit=1)]), None),
         is_model_of_run=bool(models),
         failures=tuple(_failed(kept.run, group)),
     )
@@ -421,7 +416,7 @@ def _decided(kept: _Kept, group: Group) -> DecisionRecord | None:
         if task.state != SUCCESS:
             continue
         pushed = kept.pushed(DecisionRecord, task, RECORD_KEY)
-        record = pushed or kept.made_by(task, DECISION, load_decision)
+        record = pushed or kept.made_by(task, DECISION, loaded.load_decision)
         if record is not None:
             return record
         kept.hints.append(NOT_KEPT.format(task_id=task.task_id))
@@ -433,7 +428,7 @@ def _produced(kept: _Kept, group: Group, task: TaskRow, record: DecisionRecord |
     behind = [each for each in group.of_kind(RECORD) if each.map_index in (-1, task.map_index)]
     found = (
         kept.pushed(ProductionRun, each, PRODUCTION_RUN_KEY)
-        or kept.made_by(each, PRODUCTION_RUN, load_production)
+        or kept.made_by(each, PRODUCTION_RUN, loaded.load_production)
         for each in (task, *behind)
         if each.state == SUCCESS
     )
@@ -441,7 +436,7 @@ def _produced(kept: _Kept, group: Group, task: TaskRow, record: DecisionRecord |
     if recorded := next(filter(None, found), None):
         entries = (*kept.entries, *([entry_of(record)] if record else []))
         its = [entry for entry in entries if (entry.kind, entry.id) == (DECISION, recorded.decision_id)]
-        outcome = outcome_of(recorded, decisions_by_id(visible_entries(its, kept.readable)), kept.link)
+        outcome = outcome_of(recorded, decisions_by_id(loaded.visible_entries(its, kept.readable)), kept.link)
     elif task.state == SUCCESS:
         kept.hints.append(NOT_RECORDED.format(task_id=task.task_id))
     return ProductionTask(task_id=task.task_id, state=task.state, seconds=task.seconds, outcome=outcome)
