@@ -51,8 +51,8 @@ def airflow_environment(bed: Testbed, home: Path) -> dict[str, str]:
         "python": bed.python,
         "driver_host": bed.gateway_address,
         # All share the two or more cores of this machine.
-        "executor_cores": 1,
-        "executor_memory_megabytes": 512,
+        "cores_per_machine": 1,
+        "memory_megabytes_per_machine": 512,
         "probe_rounds": 1,
     }
     return {
