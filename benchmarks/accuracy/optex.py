@@ -145,7 +145,7 @@ def _row(table: str, row: Mapping[str, str]) -> Row:
         table=table,
         job=f"{application}, {row.get('mode', 'Standalone').replace('Standalone', 'standalone')}",
         iterations=int(row.get("iterations") or default),
-        executors=int(row["executors"]),
+        executors=int(row["machines"]),
         estimated=float(row["estimated_seconds"]),
         recorded=float(row["recorded_seconds"]),
         printed={name: float(row[f"{name}_seconds"]) for name in columns},
