@@ -2,7 +2,7 @@
 
 The job is that of ``example_ernest_local``. Sample runs and production share an existing cluster. The
 decision is a number of executors of the shape declared below: so many cores, and so much heap. YARN places
-them on its nodes as it likes, also several on one.
+them on its nodes as it likes, also several on one. The model learns from production.
 
 Requirements: an Airflow connection ``spark_yarn`` (host ``yarn``, deploy mode ``client``), and environment
 variables of Airflow:
@@ -10,6 +10,8 @@ variables of Airflow:
 - ``HADOOP_CONF_DIR``: the folder with the cluster's configuration; without it Spark does not find YARN.
 - ``ERNEST_EXAMPLE_DATA``: a folder that the workers and the nodes share (default: /mnt/ernest-example);
   ``example_ernest_local`` writes the input there, too.
+- ``SPARK_EVENT_LOGS``: the cluster's ``spark.eventLog.dir``, such as hdfs:///spark-logs. Without it, the time
+  of production is that of its task, with everything else that it did.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from airflow_provider_ernest import (
     ConnectedCluster,
     DesignBounds,
     ErnestTaskGroup,
+    RecordRunOperator,
     SampledInput,
     SizingGoal,
     SparkJob,
@@ -31,6 +34,7 @@ from airflow_provider_ernest import (
 
 JOBS = Path(__file__).parent / "jobs"
 DATA = Path(os.environ.get("ERNEST_EXAMPLE_DATA", "/mnt/ernest-example"))
+EVENT_LOGS = os.environ.get("SPARK_EVENT_LOGS")
 LOOK_UP = ["--weather-csv", f"{DATA}/weather.csv"]
 
 with DAG(
@@ -80,5 +84,12 @@ with DAG(
         # or total_executor_cores here: spark-submit would prefer them.
         conf=ernest.job_conf("yarn_conf"),
     )
-    ernest >> production
+    record = RecordRunOperator(
+        task_id="record_run",
+        decision=ernest.decision,
+        production_task_id=production.task_id,
+        application=job.application,
+        event_log=EVENT_LOGS,
+    )
+    ernest >> production >> record
     # [END ernest]

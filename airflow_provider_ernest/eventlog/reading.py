@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import pairwise
+from contextlib import closing, suppress
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,9 @@ from airflow_provider_ernest.words import counted
 # Raised by decoders and columns for events that Spark never writes.
 _MALFORMED = (msgspec.MsgspecError, ValueError, TypeError, OverflowError, RecursionError, struct.error)
 
+_BEFORE_PROPERTIES = 100
+"""Spark tells an application's properties in one of so many first events."""
+
 _STREAM = "org.apache.spark.sql.streaming.StreamingQueryListener$"
 _SQL = "org.apache.spark.sql.execution.ui.SparkListener"
 
@@ -68,6 +72,16 @@ def read_event_log(source: Any, *, most_tasks: int | None = None) -> EventLog:
     _read(open_lines(source, notes=notes), notes, application.readers)
     name = str(source).rstrip("/").rpartition("/")[2]
     return application.event_log(str(source), application_of_name(name))
+
+
+def property_of(source: Any, name: str) -> str | None:
+    """A Spark property by the first events of a log; None where they do not tell it, or cannot be read."""
+    with suppress(ErnestError, *_MALFORMED), closing(open_lines(source)) as lines:
+        for line in islice(lines, _BEFORE_PROPERTIES):
+            if events.event_name(line) == b"SparkListenerEnvironmentUpdate":
+                told = msgspec.json.decode(line, type=events.EnvironmentUpdate).spark_properties.get(name)
+                return None if told is None else str(told)
+    return None
 
 
 # What reads the line of an event, or the form to decode it as and a handler for that.

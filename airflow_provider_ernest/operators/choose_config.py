@@ -17,6 +17,7 @@ from airflow_provider_ernest.operators.task_context import (
     failure_pushed,
     no_vain_retries,
     origin_of,
+    owner_of,
     rendered_texts,
 )
 from airflow_provider_ernest.privacy import names_a_secret
@@ -30,7 +31,7 @@ from airflow_provider_ernest.settings.values import (
     optional_text,
     settings_of,
 )
-from airflow_provider_ernest.spark.sizing import kept_sizes
+from airflow_provider_ernest.spark.sizing import TASK_PROPERTY, kept_sizes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -278,7 +279,7 @@ class JobConf(PlainXComArg):
             # As text unless it is a whole number: Livy takes neither fractions nor booleans.
             if isinstance(value, bool | float):
                 own[name] = str(value).lower()
-        return {**own, **decided}
+        return {**own, **decided, TASK_PROPERTY: owner_of(cast("Context", context))}
 
 
 def submission_warnings(tasks: Iterable[Any], *, choose: str) -> list[str]:

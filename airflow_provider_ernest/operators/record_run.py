@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
 
     from airflow_provider_ernest.documents.decisions import Decision
     from airflow_provider_ernest.spark.runs import TimedRun
+
+
+_MOST_LOOKED_INTO = 200
+"""Event logs in a folder that are opened to find a run's, the newest first."""
 
 
 class RecordRunOperator(EmitsLineage, BaseOperator):
@@ -57,7 +62,8 @@ class RecordRunOperator(EmitsLineage, BaseOperator):
         seconds: from submission to end, a number or a template.
         executors: that it ran on; None for those in the event log, or else those decided on.
         event_log: Spark's event log of the run, or its folder: a path or any URL of Airflow's object storage.
-        application_id: Spark's id of the run, to find its log in a folder with others.
+        application_id: Spark's id of the run, to find its log in a folder with others; not needed if
+            production got `job_conf`, by which its log names the task.
         store: root of the model store; None for ``[ernest] store``.
         on_stale: callables or Airflow notifiers, called if the model no longer holds for the job.
     """
@@ -126,7 +132,7 @@ class RecordRunOperator(EmitsLineage, BaseOperator):
 
         seconds = optional_number("seconds", self.seconds)
         executors = optional_whole_number("executors", self.executors)
-        logged = self._logged(decision, executors) if optional_text(self.event_log) else None
+        logged = self._logged(decision, executors, context) if optional_text(self.event_log) else None
         # Always asked: a task that was skipped or failed made no run, whatever is stated of it.
         task_id = optional_text(self.production_task_id)
         of_task = self._of_task(task_id, context) if task_id else None
@@ -148,13 +154,21 @@ class RecordRunOperator(EmitsLineage, BaseOperator):
             application_id=optional_text(self.application_id),
         )
 
-    def _logged(self, decision: Decision, executors: int | None) -> TimedRun | None:
+    def _logged(self, decision: Decision, executors: int | None, context: Context) -> TimedRun | None:
         # The log begins with the driver, not with the submission: the predicted start-up counts, unless the
         # log shows a longer one.
         from airflow_provider_ernest.operators.recording import timed_by_log
+        from airflow_provider_ernest.operators.task_context import owner_of
 
         application_id = optional_text(self.application_id)
-        event_log = _log_in(str(self.event_log), application_id)
+        task_id = optional_text(self.production_task_id)
+        began_at = getattr(context.get("dag_run"), "start_date", None)
+        event_log = _log_in(
+            str(self.event_log),
+            application_id,
+            owner=owner_of(context, task_id=task_id) if task_id else None,
+            since=began_at.timestamp() if began_at else 0.0,
+        )
         asked = executors or decision.config.executors
         timed = timed_by_log(event_log, submitted_at=None, executors=asked, log=self.log)
         if timed is None:
@@ -196,17 +210,29 @@ class RecordRunOperator(EmitsLineage, BaseOperator):
         return None if duration is None else float(duration)
 
 
-def _log_in(event_log: str, application_id: str | None) -> Any:
-    """The event log at a place, or in a folder that is one: the application's, or the only one."""
-    from airflow_provider_ernest.eventlog.files import application_of_name
+def _log_in(event_log: str, application_id: str | None, *, owner: str | None, since: float) -> Any:
+    """The event log at a place, or in a folder: the application's, that of a task (`owner`), or the only one.
+
+    Of the logs that were written to `since` then, the newest one of the task is that of its last try.
+    """
+    from airflow_provider_ernest.eventlog.files import application_of_name, is_rolled
+    from airflow_provider_ernest.eventlog.reading import property_of
     from airflow_provider_ernest.places import place_of
+    from airflow_provider_ernest.spark.sizing import TASK_PROPERTY
 
     try:
         place = place_of(event_log)
-        inside = [each for each in place.iterdir() if not str(each.name).startswith(".")]
+        inside = {str(each.place.name): each for each in place.entries()}
     # It is a file, or cannot be read; then whoever reads it says why.
     except Exception:
         return event_log
+    inside = {name: each for name, each in inside.items() if not name.startswith(".")}
+    found = [each.place for each in inside.values()]
     if application_id:
-        inside = [each for each in inside if application_of_name(str(each.name)) == application_id]
-    return inside[0] if len(inside) == 1 else place
+        found = [inside[name].place for name in inside if application_of_name(name) == application_id]
+    elif owner and len(inside) > 1 and not is_rolled(inside):
+        times = [(each.modified_at or math.inf, each.place) for each in inside.values()]
+        newest = sorted((each for each in times if each[0] >= since), key=lambda each: -each[0])
+        places = (place for _, place in newest[:_MOST_LOOKED_INTO])
+        found = [next((each for each in places if property_of(each, TASK_PROPERTY) == owner), place)]
+    return found[0] if len(found) == 1 else place

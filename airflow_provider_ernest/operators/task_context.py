@@ -244,9 +244,15 @@ def task_path(context: Context) -> Path:
     return Path(path_name(task.dag_id)) / path_name(task.run_id) / f"{path_name(task.task_id)}{mapped}"
 
 
-def owner_of(context: Context) -> str:
-    """Names what this task instance starts elsewhere, so that each of its tries finds it again."""
-    return hashlib.sha256(task_path(context).as_posix().encode()).hexdigest()[:12]
+def owner_of(context: Context, *, task_id: str | None = None) -> str:
+    """Names what this task instance starts elsewhere, so that each of its tries finds it again.
+
+    With `task_id`, what another task of the DAG run started, one that is not mapped.
+    """
+    path = task_path(context)
+    if task_id:
+        path = path.with_name(path_name(task_id))
+    return hashlib.sha256(path.as_posix().encode()).hexdigest()[:12]
 
 
 def path_name(text: str) -> str:

@@ -20,6 +20,9 @@ SIZES = {
 }
 """Arguments of SparkSubmitHook that size a run. They win over the properties that they mean."""
 
+TASK_PROPERTY = "spark.ernest.task"
+"""Names the task that submitted a run, by `owner_of`: its event log is found by it among others."""
+
 
 def kept_sizes(operator: Any) -> list[str]:
     """The `SIZES` that an operator like the stock `SparkSubmitOperator` keeps, as it was given them."""

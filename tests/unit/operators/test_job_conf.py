@@ -14,6 +14,8 @@ from airflow.sdk.execution_time import task_runner
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.operators.choose_config import submission_warnings
 from airflow_provider_ernest.operators.spark_submit import ErnestSparkSubmitOperator
+from airflow_provider_ernest.operators.task_context import owner_of
+from airflow_provider_ernest.spark.sizing import TASK_PROPERTY
 from airflow_provider_ernest.task_group import ErnestTaskGroup
 from tests.airflow_versions import MASKS_RENDERED_VALUES, DagSerialization
 from tests.unit.operators.stated import group_arguments, spark_job
@@ -41,6 +43,8 @@ class TaskInstance:
 
     dag_id = "nightly"
     run_id = "run"
+    task_id = "production"
+    try_number = 1
 
     def __init__(self, decided: dict[str, Any]) -> None:
         self._decided = decided
@@ -78,6 +82,7 @@ def test_in_a_dag_that_renders_to_objects_what_spark_is_given_stays_text():
         "spark.yours": "0x10",
         "spark.shuffle.compress": "true",
         **DECIDED,
+        TASK_PROPERTY: owner_of({"ti": TaskInstance({})}),
     }
 
 
@@ -97,6 +102,7 @@ def test_production_gets_the_jobs_own_properties_and_over_them_the_size(kind, ke
         **DECIDED,
         "spark.sql.shuffle.partitions": "64",
         "spark.hadoop.fs.azure.account.key.lake": SECRET,
+        TASK_PROPERTY: owner_of({"ti": TaskInstance({})}),
     }
 
 

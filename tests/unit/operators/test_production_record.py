@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 from threading import Event
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -19,8 +21,9 @@ from airflow_provider_ernest.documents.runs import RunConditions
 from airflow_provider_ernest.hooks.store_location import store_root
 from airflow_provider_ernest.operators import recording
 from airflow_provider_ernest.operators.record_run import RecordRunOperator
-from airflow_provider_ernest.operators.task_context import event_logs
+from airflow_provider_ernest.operators.task_context import event_logs, owner_of
 from airflow_provider_ernest.settings import Billing
+from airflow_provider_ernest.spark.sizing import TASK_PROPERTY
 from airflow_provider_ernest.store.store import ModelStore
 from tests import examples
 from tests.unit.operators.submissions import events, handle, production
@@ -267,10 +270,14 @@ def record(context: Any, **changes: Any) -> ProductionRun | None:
     return next(iter(recorded()), None)
 
 
-def write_log(path: Any, *, started: float = 1_000_000.0, version: Any = VERSION, **told: Any) -> str:
-    """An event log of a run on 4 machines: 7 s until they are there, then 100 s."""
+def write_log(
+    path: Any, *, started: float = 1_000_000.0, version: Any = VERSION, task: str | None = None, **told: Any
+) -> str:
+    """An event log of a run on 4 machines, submitted by a task: 7 s until they are there, then 100 s."""
     lines = [version] if version else []
     for event in events("app-7", **{"executors": 4, **told}):
+        if task and "Spark Properties" in event:
+            event["Spark Properties"][TASK_PROPERTY] = task
         if "Timestamp" in event:
             event["Timestamp"] += round(started * 1000)
         lines.append(event)
@@ -341,6 +348,22 @@ def test_a_log_as_spark_writes_it_by_default_is_read(context, breadcrumbs, tmp_p
 
     assert (run.run_seconds, run.application_id) == (pytest.approx(100.0), "app-7")
     assert (run.event_log, run.conditions) == (str(rolled), RunConditions(spark="4.2.0"))
+
+
+def test_of_many_logs_in_a_folder_it_is_the_newest_that_names_the_task(context, ti, breadcrumbs, tmp_path):
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    task = {"dag_id": ti.dag_id, "run_id": ti.run_id, "task_id": "production", "try_number": 1}
+    own = owner_of({"ti": SimpleNamespace(**task)})
+    submitted_by = {"app-5": own, "app-6": own, "app-7": "another", "app-8": None}
+    for number, (name, task) in enumerate(submitted_by.items(), start=1):
+        written = write_log(logs / name, task=task, executors=number)
+        os.utime(written, (number, number))
+
+    # The operator is asked for no id; a template that finds none says None.
+    run = record(context, event_log=str(logs), application_id="None")
+
+    assert (run.event_log, run.executors) == (str(logs / "app-6"), 2)
 
 
 @pytest.mark.parametrize("content", ["gone", "several", "garbage"])
