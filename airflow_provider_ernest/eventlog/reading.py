@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import closing, suppress
+from contextlib import suppress
 from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
@@ -76,8 +76,8 @@ def read_event_log(source: Any, *, most_tasks: int | None = None) -> EventLog:
 
 def property_of(source: Any, name: str) -> str | None:
     """A Spark property by the first events of a log; None where they do not tell it, or cannot be read."""
-    with suppress(ErnestError, *_MALFORMED), closing(open_lines(source)) as lines:
-        for line in islice(lines, _BEFORE_PROPERTIES):
+    with suppress(ErnestError, *_MALFORMED):
+        for line in islice(open_lines(source), _BEFORE_PROPERTIES):
             if events.event_name(line) == b"SparkListenerEnvironmentUpdate":
                 told = msgspec.json.decode(line, type=events.EnvironmentUpdate).spark_properties.get(name)
                 return None if told is None else str(told)
