@@ -142,8 +142,10 @@ class YarnTestbed(JavaTestbed):
                 "yarn.nodemanager.resource.detect-hardware-capabilities": "false",
                 "yarn.nodemanager.vmem-check-enabled": "false",
                 "yarn.nodemanager.pmem-check-enabled": "false",
-                # A disk that is nearly full is none of the tests' business.
+                # A disk that is nearly full is none of the tests' business. Even unchecked, at its start a
+                # NodeManager would take no folder on a disk that is 90 % full.
                 "yarn.nodemanager.disk-health-checker.enable": "false",
+                "yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage": "100",
                 # Stopping waits until the containers' logs are deleted, 10 s at most.
                 "yarn.nodemanager.log.retain-seconds": "1",
                 "yarn.nodemanager.process-kill-wait.ms": "500",
