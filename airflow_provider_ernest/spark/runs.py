@@ -247,11 +247,11 @@ def observe(
     log = read_run(event_log)
     require_all_kept(log)
     executors = experiment.executors
-    if executors_per_machine == 1:
-        require_machines_of_their_own(log, executors)
-    else:
+    if executors_per_machine != 1:
         executors = executors_in_time(log, executors)
     startup_seconds = registered_at(log, executors) - submitted_at - waited_seconds
+    if executors_per_machine == 1:
+        require_machines_of_their_own(log, executors)
     in_vain_seconds = waited_in_vain_seconds(log, executors) if executors < experiment.executors else 0.0
     observation = Observation(
         index=experiment.index,

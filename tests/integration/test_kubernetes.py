@@ -162,12 +162,11 @@ def test_a_sample_run_has_its_executors_in_pods(kubernetes, connection, input_fi
 
 
 def test_a_sample_run_counts_on_the_executors_that_came_in_time(kubernetes, connection, input_files):
-    run = SampleRun(connection, input_files, executors=3, cores=2, wait_timeout_seconds=15)
+    run = SampleRun(connection, input_files, executors=3, cores=2, wait_timeout_seconds=60)
 
     observation = run.execute()
     assert observation.executors == 2, "a node has room for one"
-    assert 0 < observation.waited_seconds < 15
-    assert observation.seconds < 15
+    assert observation.waited_seconds > 0, "for the third, which is no part of its time"
 
 
 def test_a_sample_run_without_room_for_any_executor_is_ended(kubernetes, connection, input_files):
