@@ -171,6 +171,14 @@ def observed(folder: Path, *events: dict[str, Any], executors_per_machine: int |
     return observation
 
 
+@pytest.mark.parametrize("executors_per_machine", [1, None])
+def test_a_run_inside_its_driver_is_told_as_such_first(tmp_path, executors_per_machine):
+    driver = executor("driver", at=101_000)
+    inside = environment(**{"spark.master": "local[2]"}), driver, task(1, executor="driver"), ended()
+    with pytest.raises(SampleRunError, match=r"local\[2\].*Remove \.master"):
+        observed(tmp_path, *inside, executors_per_machine=executors_per_machine)
+
+
 WAITS = environment(**{"spark.scheduler.maxRegisteredResourcesWaitingTime": "20s"})
 
 
