@@ -133,6 +133,8 @@ class RunWatch:
             if event_log is not None:
                 if self.application_id is None:
                     self.application_id = application_of_name(event_log.name)
+                    # Spark waits for executors from now on.
+                    started_at = time.monotonic() if self._web_url is None else started_at
                     self._log.info("Spark application %s, event log %s", self.application_id, event_log)
                 self._progress.read(event_log)
             self._look_at_master()
