@@ -162,7 +162,7 @@ def test_a_sample_run_has_its_executors_in_pods(kubernetes, connection, input_fi
 
 
 def test_a_sample_run_counts_on_the_executors_that_came_in_time(kubernetes, connection, input_files):
-    run = SampleRun(connection, input_files, executors=3, cores=2, wait_timeout_seconds=60)
+    run = SampleRun(connection, input_files, executors=3, cores=2, wait_timeout_seconds=90)
 
     observation = run.execute()
     assert observation.executors == 2, "a node has room for one"

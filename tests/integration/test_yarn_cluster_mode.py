@@ -105,6 +105,6 @@ def test_a_retry_ends_what_a_killed_try_has_left_and_runs_anew(yarn, run_on):
 
 def test_in_a_full_queue_it_counts_on_the_executors_that_came(run_on):
     full = {"spark.yarn.queue": SMALL_QUEUE}
-    observation = SampleRun(**run_on, executors=6, conf=full, wait_timeout_seconds=60).execute()
+    observation = SampleRun(**run_on, executors=6, conf=full, wait_timeout_seconds=90).execute()
     # A quarter of twelve cores, less the application master's.
     assert observation.executors == 2
