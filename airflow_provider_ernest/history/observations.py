@@ -299,7 +299,9 @@ def _differences(run: PastRun, like: TodaysRun, instance_type: str | None) -> It
 
 def _on_cores_of_today(run: PastRun, like: TodaysRun) -> PastRun | None:
     """A run on executors of other cores, as one on so many of today's as have these cores together."""
-    if run.replayed or not run.executor_cores or not like.executor_cores:
+    # What is left out with today's cores is left out for something else.
+    is_other = run.executor_cores != like.executor_cores
+    if run.replayed or not is_other or not run.executor_cores or not like.executor_cores:
         return None
     executors, rest = divmod(run.executors * run.executor_cores, like.executor_cores)
     return replace(run, executors=executors, executor_cores=like.executor_cores) if not rest else None

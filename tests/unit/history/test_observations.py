@@ -74,6 +74,14 @@ def test_a_run_of_something_else_is_left_out(then, why):
     assert reason(past_run(2, **then)) == why
 
 
+def test_runs_of_a_job_that_a_model_no_longer_held_for_do_not_help_either():
+    own = [past_run(size, executors=size, seconds=30 + 600 / size) for size in (2, 3, 4)]
+    earlier = [past_run(10 + size, executors=size, seconds=30 + 600 / size) for size in (4, 6, 8)]
+    found = history(*earlier, *own, holds_since=NOW - timedelta(days=5))
+    assert {run.executors for run in found.observations} == {2, 3, 4}
+    assert len(found.left_out) == 3
+
+
 @pytest.mark.parametrize(("slower", "counts"), [(1.0, True), (2.5, False)])
 def test_runs_on_other_cores_count_on_as_many_of_todays_where_they_help(slower, counts):
     own = [past_run(size, executors=size, seconds=30 + 600 / size) for size in (2, 3, 4)]
