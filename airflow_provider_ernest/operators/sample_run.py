@@ -444,22 +444,23 @@ def _remote_hook(handle: ClusterHandle, request: RunRequest) -> ErnestSubmitHook
         require_observable_driver,
     )
     from airflow_provider_ernest.spark.sizing import event_log_conf
-    from airflow_provider_ernest.spark.submit import DRIVER_HOST, ErnestSubmitHook
+    from airflow_provider_ernest.spark.submit import DRIVER_HOST
 
-    told = {"application_args": list(request.application_args), "name": request.name}
-    named: dict[str, Any] = {"spark_conn_id": handle.spark_conn_id, "options": request.options, **told}
-    hook = ErnestSubmitHook(conf={}, **named)
-    require_observable_driver(hook, event_logs=handle.directory)
-    require_same_master(hook, handle)
     event_logs = str(handle.directory)
     own = {name: value for name, value in handle.spark_conf().items() if name != DRIVER_HOST}
-    return RemoteDriverHook(
+    hook = RemoteDriverHook(
         owner=f"ernest-{request.owner}",
         event_logs=event_logs,
         directory=request.directory,
+        spark_conn_id=str(handle.spark_conn_id),
         conf={**own, **request.conf, **request.sized_conf(), **event_log_conf(as_hadoop_reads(event_logs))},
-        **named,
+        application_args=list(request.application_args),
+        name=request.name,
+        options=request.options,
     )
+    require_observable_driver(hook, event_logs=handle.directory)
+    require_same_master(hook, handle)
+    return hook
 
 
 def _step(handle: ClusterHandle, request: RunRequest, log: Any) -> StepRun:

@@ -39,8 +39,8 @@ RESOURCE_MANAGER = "yarn_resourcemanager_webapp_address"
 SPARK_PROVIDER = "6.2"
 """The first version that asks YARN's ResourceManager how an application does."""
 
-_UNFINISHED = "NEW,NEW_SAVING,SUBMITTED,ACCEPTED,RUNNING"
 _BEFORE_RUNNING = ("NEW", "NEW_SAVING", "SUBMITTED", "ACCEPTED")
+_UNFINISHED = ",".join((*_BEFORE_RUNNING, "RUNNING"))
 _END_SECONDS = 60.0
 """An application that was asked to end, and the event log of one that has, may take so long."""
 _POLL_SECONDS = 1.0
@@ -52,7 +52,7 @@ def as_hadoop_reads(folder: str) -> str:
 
 
 class RemoteDriverHook(ErnestSubmitHook):
-    """spark-submit in deploy mode cluster.
+    """spark-submit in deploy mode cluster, on a connection that `require_observable_driver` lets pass.
 
     Args:
         owner: of letters, digits and hyphens; the same for all tries of one task, and no other task's.
@@ -60,9 +60,6 @@ class RemoteDriverHook(ErnestSubmitHook):
         directory: local folder that the event log is brought to.
         spark_conn_id: the Airflow connection of YARN or Kubernetes.
         conf, application_args, name, options: as of `ErnestSubmitHook`.
-
-    Raises:
-        InvalidParameterError: the connection does not tell where YARN's ResourceManager answers.
     """
 
     def __init__(
@@ -88,7 +85,6 @@ class RemoteDriverHook(ErnestSubmitHook):
         self._directory = directory
         self._has_begun = False
         if self._is_yarn:
-            require_resource_manager(self)
             # The stock hook then has spark-submit end once YARN has the application, and asks YARN.
             self._yarn_track_via_rm_api = True
         else:
