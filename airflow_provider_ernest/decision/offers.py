@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 import airflow_provider_ernest.words as words
-from airflow_provider_ernest.documents.models import Model
+from airflow_provider_ernest.documents.models import HistoryBasis, Model, Replays
 from airflow_provider_ernest.documents.profiles import ReplayedAllocation
 from airflow_provider_ernest.documents.runs import ExecutorBounds
 from airflow_provider_ernest.documents.surveys import BOTH, MODEL, REPLAY
@@ -57,14 +57,19 @@ class Offer:
         for index, count in enumerate(self.executors):
             whole_number(f"executors[{index}]", count)
         if not self.counts:
-            problem = "has too few slots: all tasks of a barrier stage of the job must run at once"
-            raise InvalidParameterError(
-                "executors",
-                list(self.executors),
-                problem if len(self.executors) else "is empty",
-                remedy=f"Allow at least {words.counted(self.least_executors, self.unit)}.",
-            )
+            raise self._none_possible()
         positive_number("input_growth", self.input_growth)
+
+    def _none_possible(self) -> InvalidParameterError:
+        problem = "is empty" if not len(self.executors) else ""
+        if max(self.executors, default=0) >= self.least_executors:
+            known = " or ".join(map(str, sorted(self.observed)))
+            problem = f"has only sizes of which nothing is known: runs had {known}, and none can be replayed"
+            remedy = "Allow these sizes."
+        else:
+            problem = problem or "has too few slots: all tasks of a barrier stage of the job must run at once"
+            remedy = f"Allow at least {words.counted(self.least_executors, self.unit)}."
+        return InvalidParameterError("executors", list(self.executors), problem, remedy=remedy)
 
     @property
     def type_name(self) -> str:
@@ -79,7 +84,29 @@ class Offer:
     @property
     def counts(self) -> list[int]:
         """The numbers of executors that can run the job, each once, in ascending order."""
-        return sorted({int(count) for count in self.executors if count >= self.least_executors})
+        possible = {int(count) for count in self.executors if count >= self.least_executors}
+        basis = self.model.basis
+        if basis is not None and not basis.is_determined and basis.replays is None:
+            possible &= self.observed  # nothing tells of others
+        return sorted(possible)
+
+    @cached_property
+    def observed(self) -> frozenset[int]:
+        """The numbers of executors on which runs were made."""
+        return frozenset(run.executors for run in self.model.observations)
+
+    def source(self, count: int) -> str:
+        """Where the prediction comes from; see `documents.surveys`."""
+        share = self.model_share(count)
+        return MODEL if share == 1.0 else BOTH if share else REPLAY
+
+    def model_share(self, count: int) -> float:
+        """How much of a prediction is the terms': all where runs were made, and half elsewhere."""
+        # Of too few runs, or runs of one size, half where they were made, and nothing elsewhere.
+        basis = self.model.basis
+        if basis is None or basis.replays is None:
+            return 1.0
+        return 0.5 * ((count in self.observed) + basis.is_determined) if basis.is_modelled else 0.0
 
     @cached_property
     def least_executors(self) -> int:
@@ -92,6 +119,8 @@ class Offer:
 
     def forecast(self, *, scale: float, iterations: int | None = None) -> Forecast:
         """What its runs are predicted to take."""
+        if (basis := self.model.basis) is not None:
+            return HistoryForecast(self, basis, scale=scale, iterations=iterations)
         return Forecast(self, scale=scale, iterations=iterations)
 
 
@@ -121,8 +150,6 @@ class Forecast:
     The scale is the production input relative to today's; see `prediction.predict.ModelForecast`. Impossible
     times are refused.
     """
-
-    startup_seconds = 0.0  # that the predictions include
 
     def __init__(self, offer: Offer, *, scale: float, iterations: int | None) -> None:
         self.offer = offer
@@ -221,8 +248,8 @@ class DynamicForecast(Forecast):
         self._places = [offer.counts.index(each.bounds.maximum) for each in kept]
         times = np.array([each.seconds / each.fixed_seconds for each in kept])
         self.sizes = [OfferedSize(executors=each.bounds.maximum, replayed=each) for each in kept]
-        startup, own = fixed.startup_seconds, fixed.seconds[self._places]
-        self.seconds = np.asarray(startup + (own - startup) * times, dtype=np.float64)
+        own = fixed.seconds[self._places]
+        self.seconds = np.asarray(own * times, dtype=np.float64)
         self._times = self.seconds / own
 
     def interval(self, level: float) -> tuple[FloatArray, FloatArray]:
@@ -266,90 +293,38 @@ class DynamicForecast(Forecast):
 # Offers from runs that were made before anybody asked; see `history.sizes`.
 
 
-@dataclass(frozen=True, kw_only=True)
-class Replays:
-    """A run replayed on other numbers of executors, at today's input."""
-
-    seconds: dict[int, float]  # clean, by number of executors; scaled so that it meets today's runs
-    met: tuple[int, ...]  # numbers of executors at which it takes as long as runs did
-    noise: float  # standard deviation of log(seconds) of a single run there
-    spread: float  # that of the replay for each doubling from there
-
-    def log_spread(self, count: int) -> float:
-        """Standard deviation of log(seconds) of a single run on so many executors."""
-        doublings = min(abs(float(np.log2(count / each))) for each in self.met)
-        return float(np.hypot(self.noise, self.spread * doublings))
-
-
-@dataclass(frozen=True, kw_only=True)
-class HistoryOffer(Offer):
-    """Executors of the kind that a job ran on, and what its history says of them."""
-
-    replays: Replays | None = None  # None where nothing can be replayed
-    is_modelled: bool = True  # whether `model` was fitted; else it only holds the runs, and cannot predict
-    is_determined: bool = True  # whether it also tells of numbers of executors on which no run was made
-    # Of a usual run. Forecasts include it, so that the model must have none.
-    run_startup_seconds: float = 0.0
-    input_noise: float = 0.0  # standard deviation of log(seconds) that inputs add which differ by run
-
-    def forecast(self, *, scale: float, iterations: int | None = None) -> HistoryForecast:
-        """What runs at today's input are predicted to take."""
-        return HistoryForecast(self, scale=scale, iterations=iterations)
-
-    def source(self, count: int) -> str:
-        """Where the prediction comes from; see `documents.surveys`."""
-        share = self.model_share(count)
-        return MODEL if share == 1.0 else BOTH if share else REPLAY
-
-    def model_share(self, count: int) -> float:
-        """How much of a prediction is the model's: all where its runs were made, and half of it elsewhere."""
-        # Of too few runs, or runs of one size, half where they were made, and nothing elsewhere.
-        if not self.is_modelled:
-            return 0.0
-        if self.replays is None:
-            return 1.0
-        is_observed = any(run.executors == count for run in self.model.observations)
-        return 0.5 * (is_observed + self.is_determined)
-
-
 class HistoryForecast(Forecast):
-    """What the model and the replay (at scale 1) of a job say, each with its share, start-up included."""
+    """What the terms and the replay of a model of past runs say, each with its share."""
 
-    offer: HistoryOffer
-
-    def __init__(self, offer: HistoryOffer, *, scale: float, iterations: int | None) -> None:
-        self.startup_seconds = offer.run_startup_seconds
+    def __init__(self, offer: Offer, basis: HistoryBasis, *, scale: float, iterations: int | None) -> None:
+        self._basis = basis
         self._modelled: Forecast | None = None
-        if offer.is_modelled:
+        if basis.is_modelled:
             self._modelled = Forecast(offer, scale=scale, iterations=iterations)
         super().__init__(offer, scale=scale, iterations=iterations)
 
     def _predicted(self) -> FloatArray:
-        offer = self.offer
+        offer, basis = self.offer, self._basis
         self._shares = np.array([offer.model_share(count) for count in offer.counts])
         by_model = self._modelled.seconds if self._modelled else np.ones(len(offer.counts))
-        replays = offer.replays
-        self._replayed: FloatArray = np.array(
-            [replays.seconds[count] for count in offer.counts] if replays else by_model, dtype=np.float64
-        )
-        spreads: FloatArray = np.ones(len(offer.counts))
-        if replays:
-            spreads = np.array(
-                [
-                    max(each.widening * replays.log_spread(count), each.least_log_spread)
-                    for count, each in zip(offer.counts, self._model.regimes, strict=True)
-                ]
+        self._replayed, spreads = by_model, np.ones(len(offer.counts))
+        if replays := basis.replays:
+            self._replayed = replayed_seconds(replays, offer.counts, scale=self.scale)
+            own = replayed_spread(replays, offer.counts, scale=self.scale)
+            regimes = self._model.regimes
+            spreads = np.maximum(
+                own * [each.widening for each in regimes], [each.least_log_spread for each in regimes]
             )
-        self._spreads = np.hypot(spreads, offer.input_noise)
+        self._spreads = np.hypot(spreads, basis.input_noise)
         self._widening: Widening | None = None
         if self._modelled:  # as wide as if the inputs' noise were added to the model's intervals
             low, high = self._modelled.likely
             own = np.log(high / low) / (2 * LIKELY_DEVIATIONS)
             self._widening = Widening(
-                factors=np.hypot(1.0, offer.input_noise / own), least_log_spreads=np.zeros_like(own)
+                factors=np.hypot(1.0, basis.input_noise / own), least_log_spreads=np.zeros_like(own)
             )
         clean = np.exp(self._shares * np.log(by_model) + (1 - self._shares) * np.log(self._replayed))
-        return np.asarray(clean + offer.run_startup_seconds, dtype=np.float64)
+        return np.asarray(clean, dtype=np.float64)
 
     def interval(self, level: float) -> tuple[FloatArray, FloatArray]:
         """See `Forecast`."""
@@ -358,9 +333,10 @@ class HistoryForecast(Forecast):
 
     def probability_within(self, limits: FloatArray) -> FloatArray:
         """See `Forecast`."""
+        startup = self.offer.model.startup_seconds
 
         def clean(seconds: FloatArray) -> FloatArray:  # what slows a run slows its start-up, too
-            return limits / (1.0 + self.offer.run_startup_seconds / seconds)
+            return np.maximum(limits + startup, 0.0) / (1.0 + startup / seconds)
 
         with np.errstate(divide="ignore"):
             by_replay = ndtr(np.log(clean(self._replayed) / self._replayed) / self._spreads)
@@ -379,7 +355,7 @@ class HistoryForecast(Forecast):
 
     def disagreement(self) -> str:
         """Where model and replay disagree; empty where they do not, or there is only one."""
-        if self._modelled is None or self.offer.replays is None or not self.offer.is_determined:
+        if self._modelled is None or self._basis.replays is None or not self._basis.is_determined:
             return ""
         lows, highs = self._modelled.likely
         reach = np.exp(LIKELY_DEVIATIONS * self._spreads)
@@ -393,10 +369,29 @@ class HistoryForecast(Forecast):
         if not apart:
             return ""
         _, count, said, bounds = max(apart, key=lambda each: each[0])
-        startup = self.offer.run_startup_seconds
+        startup = self.offer.model.startup_seconds
         low, high = bounds + startup
         return (
             f"Model and replay disagree, most on {words.counted(count, self.offer.unit)}: the replay says "
             f"{words.duration(said + startup)}, the model {words.duration_range((low, high))}. "
             "One of them is wrong: the intervals hold both, and a run there tells which."
         )
+
+
+def replayed_seconds(replays: Replays, counts: Sequence[int], *, scale: float) -> FloatArray:
+    """Clean seconds of a replay, shape (n,), between what was replayed by logarithms.
+
+    Beyond more executors gain nothing, fewer take as many times longer, and more input, too.
+    """
+    logs = np.log(replays.seconds)  # a row for each scale
+    asked = np.log(counts)
+    by_scale = np.array([np.interp(asked, np.log(replays.executors), row) for row in logs])
+    found = np.array([np.interp(np.log(scale), np.log(replays.scales), column) for column in by_scale.T])
+    beyond = np.maximum(1.0, replays.executors[0] / np.array(counts)) * max(1.0, scale / replays.scales[-1])
+    return np.asarray(np.exp(found) * beyond, dtype=np.float64)
+
+
+def replayed_spread(replays: Replays, counts: Sequence[int], *, scale: float) -> FloatArray:
+    """Standard deviation of log(seconds) of a single run as replayed, shape (n,)."""
+    doublings = np.abs(np.log2(np.array(counts)[:, None] / np.array(replays.met))).min(axis=1)
+    return np.asarray(np.hypot(replays.noise, replays.spread * np.hypot(doublings, np.log2(scale))))

@@ -228,7 +228,7 @@ def _inaccuracy(
         error = train(observed, job="", terms=terms, prior=prior).validation.median_error_percent
     except FitError:
         return "the runs make no model yet"
-    if error <= most_percent:
+    if error is None or error <= most_percent:
         return ""
     return f"the model's leave-one-out error is {percentage(error)}, above {plain(most_percent)} %"
 

@@ -213,8 +213,37 @@ class Validation(Document):
 
     folds: tuple[Fold, ...]  # one for each observation
     residual_sum_of_squares: float  # over the folds, in seconds squared
-    median_error_percent: float  # median of the folds' absolute percentage errors
-    max_error_percent: float  # the largest of them
+    # median of the folds' absolute percentage errors, and the largest; None without folds
+    median_error_percent: float | None
+    max_error_percent: float | None
+
+
+NOT_VALIDATED = Validation(
+    folds=(), residual_sum_of_squares=0.0, median_error_percent=None, max_error_percent=None
+)
+"""Of runs of one configuration, which leave nothing to predict one from others."""
+
+
+class Replays(Document):
+    """A run replayed on other numbers of executors and with other amounts of input."""
+
+    executors: tuple[int, ...]  # ascending
+    scales: tuple[float, ...]  # ascending
+    # clean, for each scale by number of executors; scaled so that at scale 1.0 they meet today's runs
+    seconds: tuple[tuple[float, ...], ...]
+    met: tuple[int, ...]  # numbers of executors at which it takes as long as runs did
+    noise: float  # standard deviation of log(seconds) of a single run there
+    spread: float  # that of the replay for each doubling of executors or input from there
+
+
+class HistoryBasis(Document):
+    """What a model of past runs alone goes by beside its terms; see `history.sizes`."""
+
+    executors: int  # on which the job runs today
+    is_modelled: bool  # whether the terms can predict; else the model only holds the runs
+    is_determined: bool  # whether they also tell of numbers of executors on which no run was made
+    replays: Replays | None = None  # None where no run can be replayed
+    input_noise: float = 0.0  # standard deviation of log(seconds) that inputs add which differ by run
 
 
 class Model(Record):
@@ -238,6 +267,7 @@ class Model(Record):
     trained_iterations: int | None = None  # iterations of the sample runs, for iterative jobs
     warnings: tuple[str, ...] = ()  # what a user should know before trusting it
     design: Design | None = None  # that its observations were planned by
+    basis: HistoryBasis | None = None  # of a model of past runs alone, where these may be too few for terms
     cluster: TrainingCluster | None = None  # the cluster that they were made on
     conditions: RunConditions | None = None  # what, beside the code, the run times depend on, as it was then
     base_model_id: str | None = None  # of the model of sample runs alone that it goes on from, if any

@@ -26,8 +26,8 @@ from scipy.special import stdtrit
 import airflow_provider_ernest.words as words
 from airflow_provider_ernest.clarity.replay_dynamic import bounds_to_try
 from airflow_provider_ernest.clarity.replay_scaled import replay_allocations, replay_scaled
-from airflow_provider_ernest.decision.offers import LIKELY, LIKELY_DEVIATIONS, Replays
-from airflow_provider_ernest.documents.models import Model
+from airflow_provider_ernest.decision.offers import LIKELY, LIKELY_DEVIATIONS, replayed_seconds
+from airflow_provider_ernest.documents.models import Model, Replays
 from airflow_provider_ernest.documents.profiles import ReplayedAllocation, RunProfile
 from airflow_provider_ernest.documents.runs import PastRun
 from airflow_provider_ernest.history.observations import SCALE_STEP, input_spread, reads_now
@@ -155,11 +155,16 @@ def sizes_to_ask(today: Today, used: Sequence[int]) -> tuple[int, ...]:
 
 
 def replays_of(
-    profiles: Sequence[RunProfile], today: Today, runs: Sequence[PastRun], *, counts: Sequence[int]
+    profiles: Sequence[RunProfile],
+    today: Today,
+    runs: Sequence[PastRun],
+    *,
+    counts: Sequence[int],
+    scales: Sequence[float] = (1.0,),
 ) -> Replays | None:
     """Replay the run that stands for the job best; None where no profile tells of its stages.
 
-    The runs are those on executors of the same kind that ended well.
+    The runs are those on executors of the same kind that ended well. Scale 1.0 is today's input.
     """
     found = _typical(profiles, today, runs)
     if found is None:
@@ -171,11 +176,13 @@ def replays_of(
     said = {scale: _replayed(source, {run.executors}, scale=scale)[run.executors] for scale in set(scales)}
     logs = np.log([each.fixed_seconds / said[scale] for each, scale in zip(met, scales, strict=True)])
     times, noise = float(np.exp(np.median(logs))), _noise(logs)
-    replayed = _replayed(source, set(counts), scale=1.0)
+    replayed = [_replayed(source, set(counts), scale=scale) for scale in scales]
     spread = _spread_per_doubling(source, times, noise, today, runs)
     own_error = abs(np.log(source.replayed_seconds / source.seconds))
     return Replays(
-        seconds={count: times * replayed[count] for count in counts},
+        executors=tuple(sorted(counts)),
+        scales=tuple(sorted(scales)),
+        seconds=tuple(tuple(times * of[count] for count in sorted(counts)) for of in replayed),
         met=(run.executors,),
         noise=noise,
         spread=float(np.hypot(spread, own_error)),
@@ -224,14 +231,13 @@ def _typical(
 
 def meeting(model: Model, replays: Replays) -> Replays:
     """Replays that take as long as a model says wherever runs were made, and go over in between."""
-    counts = sorted(replays.seconds)
-    met = [count for count in counts if any(run.executors == count for run in model.observations)]
+    counts = replays.executors
+    met = sorted({run.executors for run in model.observations} & set(counts))
     if not met:
         return replays
-    said = predict_seconds(model, executors=met)
-    logs = np.log([float(each) / replays.seconds[count] for count, each in zip(met, said, strict=True)])
+    logs = np.log(predict_seconds(model, executors=met) / replayed_seconds(replays, met, scale=1.0))
     times = np.exp(np.interp(np.log(counts), np.log(met), logs))
-    seconds = {count: float(each) * replays.seconds[count] for count, each in zip(counts, times, strict=True)}
+    seconds = tuple(tuple((times * row).tolist()) for row in np.array(replays.seconds))
     return replace(replays, seconds=seconds, met=tuple(met))
 
 

@@ -12,10 +12,10 @@ from statistics import median
 
 import airflow_provider_ernest.words as words
 from airflow_provider_ernest.decision.deciding import Offered, decide
-from airflow_provider_ernest.decision.offers import HistoryOffer
+from airflow_provider_ernest.decision.offers import HistoryForecast, Offer
 from airflow_provider_ernest.documents.base import Interval, new_stamp, time_of
 from airflow_provider_ernest.documents.decisions import Decision
-from airflow_provider_ernest.documents.models import Model, Validation
+from airflow_provider_ernest.documents.models import NOT_VALIDATED, HistoryBasis, Model
 from airflow_provider_ernest.documents.profiles import FIRST_TASK, RunProfile
 from airflow_provider_ernest.documents.runs import PastRun
 from airflow_provider_ernest.documents.surveys import (
@@ -325,43 +325,53 @@ def _with_sizes(
     )
     alike = [run for run in good if today.is_alike(run)]
     counts = sizes_to_ask(today, [run.executors for run in alike])
-    model, is_determined, why_not = _model(job.job, history, today)
+    model, basis, why_not = _model(job.job, history, today)
     try:
         replays = replays_of(profiles, today, alike, counts=counts)
         allocations = allocations_of(profiles, today, alike, counts=counts)
-        if replays is not None and model is not None:
+        if replays is not None and basis.is_modelled:
             replays = meeting(model, replays)
     except (ErnestError, ArithmeticError, ValueError) as error:
         # A log is whatever an application wrote: what cannot be replayed costs no other job its place.
         replays, allocations = None, ()
         why_not = f"{why_not} The replay failed: {type(error).__name__}."
     unknown = [*job.unknown, *_about_the_history(job, history, today, failed)]
-    if not is_determined and replays is None:
+    if not basis.is_determined and replays is None:
         unknown.append(f"Other sizes are not known: {why_not}")
         return replace(job, unknown=tuple(unknown))
-    offer = HistoryOffer(
-        model=model or _holder(job.job, history, today),
+    basis = replace(basis, replays=replays)
+    offer = Offer(
+        model=replace(model, basis=basis),
         executors=counts,
         # Dollars are taken of the executor-hours below: without a price there are hours alone.
         billing=Billing(price_per_hour=1.0, minimum_seconds=0.0),
-        replays=replays,
         allocations=allocations,
-        is_modelled=model is not None,
-        is_determined=is_determined,
-        run_startup_seconds=today.startup_seconds,
-        input_noise=today.input_noise,
     )
-    unknown += _about_the_sources(offer, today, why_not)
+    unknown += _about_the_sources(offer, basis, today, why_not)
     return _decided(replace(job, unknown=tuple(unknown)), offer, today, goal)
 
 
-def _model(job: str, history: History, today: Today) -> tuple[Model | None, bool, str]:
-    """A model of the history, whether that tells of other sizes, and why not."""
+def _model(job: str, history: History, today: Today) -> tuple[Model, HistoryBasis, str]:
+    """A model of the history, what it goes by but for replays, and why it does not tell of other sizes."""
     # Runs of one size, or too few, still tell of runs of that size with more or less input.
     runs = history.observations
     why_not = f"all runs had {today.in_words(today.executors)}."  # as fitting would say, at length
+    # What holds the runs where no terms can be fitted to them: offers are of models.
+    types = (run.instance_type for run in runs)
+    unfitted = Model(
+        **new_stamp(),
+        job=job,
+        instance_type=next(types, today.instance_type or "local"),
+        terms=(),
+        validation=NOT_VALIDATED,
+        observations=runs,
+        startup_seconds=today.startup_seconds,
+    )
+    basis = HistoryBasis(
+        executors=today.executors, is_modelled=False, is_determined=False, input_noise=today.input_noise
+    )
     if not runs:
-        return None, False, why_not
+        return unfitted, basis, why_not
     columns, prior = observed_columns(runs), prior_for(runs)
     predictor = new_predictor(AVERAGING, prior=prior)
     try:
@@ -371,34 +381,21 @@ def _model(job: str, history: History, today: Today) -> tuple[Model | None, bool
     except TooFewObservationsError as error:
         why_not = error.message
     except ErnestError as error:
-        return None, False, error.message
+        return unfitted, basis, error.message
     if why_not:
         predictor.fit_undetermined(**columns)
     terms = fitted_terms(predictor, default_terms(AVERAGING))
-    model = replace(_holder(job, history, today), method=AVERAGING, terms=terms, prior=prior)
-    return model, not why_not, why_not
+    model = replace(unfitted, method=AVERAGING, terms=terms, prior=prior)
+    return model, replace(basis, is_modelled=True, is_determined=not why_not), why_not
 
 
-def _holder(job: str, history: History, today: Today) -> Model:
-    """What holds the runs where no model can be fitted to them: offers are of models."""
-    types = (run.instance_type for run in history.observations)
-    return Model(
-        **new_stamp(),
-        job=job,
-        instance_type=next(types, today.instance_type or "local"),
-        terms=(),
-        validation=Validation(
-            folds=(), residual_sum_of_squares=0.0, median_error_percent=0.0, max_error_percent=0.0
-        ),
-        observations=history.observations,
-    )
-
-
-def _decided(job: SurveyedJob, offer: HistoryOffer, today: Today, goal: SurveyGoal) -> SurveyedJob:
+def _decided(job: SurveyedJob, offer: Offer, today: Today, goal: SurveyGoal) -> SurveyedJob:
     """The sizes with what they would take, and the cheapest that keeps to the limit; see `decision`."""
     forecast, counts = offer.forecast(scale=1.0), offer.counts
     kept = forecast.seconds_kept_within(goal.confidence)[counts.index(today.executors)]
-    limit = goal.deadline_seconds or (1 + goal.within) * today.slowdown * float(kept)
+    limit = goal.deadline_seconds or (1 + goal.within) * (
+        today.slowdown * float(kept) + today.startup_seconds
+    )
     asked = SizingGoal(
         deadline_seconds=limit,
         confidence=goal.confidence,
@@ -419,7 +416,8 @@ def _decided(job: SurveyedJob, offer: HistoryOffer, today: Today, goal: SurveyGo
         )
         for each in choice.alternatives
     }
-    unknown = [*job.unknown, *filter(None, [forecast.disagreement()])]
+    disagreement = forecast.disagreement() if isinstance(forecast, HistoryForecast) else ""
+    unknown = [*job.unknown, *filter(None, [disagreement])]
     if choice.decision is None:
         # A decision's own words tell of dollars and types that are not known here.
         surest = min(sizes.values(), key=lambda size: (-(size.probability or 0.0), size.seconds))
@@ -533,18 +531,18 @@ def _about_the_history(
         yield f"{left_out} do not count for the model, {count} since {reason}."
 
 
-def _about_the_sources(offer: HistoryOffer, today: Today, why_not: str) -> Iterator[str]:
+def _about_the_sources(offer: Offer, basis: HistoryBasis, today: Today, why_not: str) -> Iterator[str]:
     if offer.least_executors > min(offer.executors):
         yield (
             f"On fewer than {today.in_words(offer.least_executors)} Spark refuses it: all tasks of a "
             "barrier stage must run at once."
         )
-    if offer.is_determined:
-        if offer.replays is None:
+    if basis.is_determined:
+        if basis.replays is None:
             yield "No run could be replayed: sizes are from the model alone."
         return
-    counts = {run.executors for run in offer.model.observations} or {today.executors}
+    counts = list(offer.observed) or [today.executors]
     if len(counts) == 1:
-        yield f"All runs had {today.in_words(counts.pop())}: other sizes are from replay only."
+        yield f"All runs had {today.in_words(counts[0])}: other sizes are from replay only."
     else:
         yield f"Sizes are from replay only: {why_not}"

@@ -241,7 +241,7 @@ def check_adequacy(model: Model, *, max_error_percent: float) -> None:
     """
     threshold = positive_number("max_error_percent", max_error_percent)
     validation = model.validation
-    if validation.median_error_percent <= threshold:
+    if validation.median_error_percent is None or validation.median_error_percent <= threshold:
         return
     worst = max(validation.folds, key=lambda fold: abs(fold.error_percent))
     raise InadequateModelError(
@@ -377,7 +377,8 @@ def extend_terms(
     left = [term for term in check_terms(extensions) if term not in chosen] if extensions else []
 
     def error_with(names: tuple[str, ...]) -> float:
-        return leave_one_out(lambda: new_predictor(method, terms=names), observations).median_error_percent
+        folds = leave_one_out(lambda: new_predictor(method, terms=names), observations).folds
+        return float(np.median([abs(fold.error_percent) for fold in folds]))
 
     error = error_with(chosen)
     while error > threshold:
