@@ -91,7 +91,7 @@ def goal_of(args: Namespace, executors: Iterable[int], **others: Any) -> SizingG
     return SizingGoal(**stated, allowed_executors=tuple(executors), **others)
 
 
-def billing_of(args: Namespace, *, price_per_hour: float, models: Sequence[Model]) -> Billing:
+def billing_of(args: Namespace, *, price_per_hour: float | None, models: Sequence[Model]) -> Billing:
     """How machines of this price are paid for; the production runs share the training cost of all models."""
     from airflow_provider_ernest.documents.models import training_dollars
 
@@ -126,7 +126,9 @@ def offers_of(args: Namespace, models: Sequence[Model]) -> list[Offer]:
                 f"are two of the type {name}",
                 remedy="Fit each with its own --instance-type, or name it in the file of runs.",
             )
-    prices = prices_of(args.price_per_hour, types)
+    prices: dict[str, float | None] = {types[0]: None}
+    if args.price_per_hour or args.budget_dollars is not None or len(types) > 1:
+        prices = {**prices_of(args.price_per_hour, types)}
     return [
         Offer(
             model=model,

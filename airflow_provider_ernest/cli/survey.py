@@ -124,7 +124,8 @@ def _run(args: Namespace) -> None:
 def _survey(args: Namespace, goal: SurveyGoal, stated: Prices) -> Survey:
     from airflow_provider_ernest.history.jobs import about_joined, by_job
     from airflow_provider_ernest.history.scan import cores, profiles
-    from airflow_provider_ernest.history.survey import runs_to_profile, survey_of, surveyed_job
+    from airflow_provider_ernest.history.sizes import runs_to_profile
+    from airflow_provider_ernest.history.survey import survey_of, surveyed_job
 
     found = scan_of(args)
     of_jobs = by_job(found, stated=found.stated)

@@ -148,7 +148,7 @@ def _considered(goal: Goal, offered: Offered) -> tuple[Choice, list[Forecast]]:
         raise next(iter(left_out.values()))
     if goal.stated.allow_mixed:
         alternatives += mixed_alternatives(forecasts, goal=goal)
-    front = on_pareto_front([(each.seconds, each.cost) for each in alternatives])
+    front = on_pareto_front([(each.seconds, each.expense) for each in alternatives])
     choice = Choice(
         goal=goal.stated,
         offers=tuple(forecast.offer for forecast in forecasts),
@@ -190,6 +190,9 @@ def _alternatives(forecast: Forecast, goal: Goal) -> list[Alternative]:
         limits = np.array([goal.limit_seconds(billing, count) for count in paid])
         probabilities = forecast.probability_within(limits - startup).tolist()
     all_seconds = [float(seconds) + startup for seconds in forecast.seconds]
+    costs = [
+        offer.cost(executors=count, seconds=seconds) for count, seconds in zip(paid, all_seconds, strict=True)
+    ]
     extrapolates, shortages = forecast.extrapolates, forecast.memory_shortages
     return [
         Alternative(
@@ -197,7 +200,7 @@ def _alternatives(forecast: Forecast, goal: Goal) -> list[Alternative]:
             instance_type=offer.type_name,
             executors_per_machine=offer.model.executors_per_machine,
             seconds=all_seconds[at],
-            cost=billing.cost(executors=paid[at], seconds=all_seconds[at]).total,
+            cost=cost.total if cost else None,
             feasible=goal.is_kept(probabilities[at]),
             likely_seconds=likely[at],
             nearly_certain_seconds=nearly_certain[at],
@@ -207,7 +210,7 @@ def _alternatives(forecast: Forecast, goal: Goal) -> list[Alternative]:
             bounds=size.bounds,
             mean_executors=means[at],
         )
-        for at, size in enumerate(sizes)
+        for at, (size, cost) in enumerate(zip(sizes, costs, strict=True))
     ]
 
 
@@ -244,9 +247,12 @@ def _decision_on(
         probability=chosen.probability,
         confidence=goal.confidence if goal.has_limits else None,
         billing=billing,
-        cost_parts=billing.cost(executors=chosen.paid_executors, seconds=chosen.seconds),
+        cost_parts=None
+        if billing.price_per_hour is None
+        else billing.cost(executors=chosen.paid_executors, seconds=chosen.seconds),
         composition=chosen.composition,
         bounds=chosen.bounds,
+        basis=offer.model.known_by,
         worth="" if fallback_reason else _worth(chosen, choice, goal),
     )
 
@@ -259,13 +265,13 @@ def _worth(chosen: Alternative, choice: Choice, goal: Goal) -> str:
     if goal.is_time:
         figure, more = chosen.seconds, chosen.seconds - least.seconds
     else:
-        figure, more = chosen.cost, chosen.cost - least.cost
+        figure, more = chosen.expense, chosen.expense - least.expense
     low = words.probability(least.probability or 0.0, chosen.probability)
     high = words.probability(chosen.probability or 0.0)
     if more <= LEAST_DIFFERENCE * figure or low == high:  # both over 99.9 %
         return ""
     plain = f"the {'fastest' if goal.is_time else 'cheapest'} ({_on(least)})"
-    told = words.duration(more) if goal.is_time else words.dollars(more)
+    told = words.duration(more) if goal.is_time else _expense(chosen, more)
     return f"Best value: for {told} more than {plain} the chance rises from {low} to {high}."
 
 
@@ -274,7 +280,7 @@ def most_probable(alternatives: Sequence[Alternative], goal: Goal) -> Alternativ
 
     def overshoot(each: Alternative) -> float:
         """How many times the limit that is missed most is used up."""
-        used = (each.seconds, goal.deadline_seconds), (each.cost, goal.budget_dollars)
+        used = (each.seconds, goal.deadline_seconds), (each.expense, goal.budget_dollars)
         return max(float(figure / limit) for figure, limit in used if limit is not None)
 
     highest = max(each.probability or 0.0 for each in alternatives)
@@ -309,7 +315,7 @@ def _infeasible(choice: Choice, goal: Goal, forecasts: Sequence[Forecast]) -> In
     told = f" ({chance})" if surest is best else f": {_told(surest)} ({chance})"
     return InfeasibleGoalError(
         f"No allowed configuration {missed}. {likely} likely to meet the goal{told}.{possible(reach, goal)}",
-        best=best.seconds if goal.deadline_seconds is not None else best.cost,
+        best=best.seconds if goal.deadline_seconds is not None else best.expense,
         remedy=f"{remedy}, ask for less confidence, allow other sizes, or train on another instance type.",
         most_probable=surest,
         within_reach=reach,
@@ -334,9 +340,9 @@ def _missed(goal: Goal, alternatives: Sequence[Alternative], boot: float) -> tup
     asked = f"in {words.confidence(goal.confidence)} of runs"
     budget = words.dollars(goal.budget_dollars) if goal.budget_dollars is not None else ""
     if goal.deadline_seconds is None:
-        cheapest = min(alternatives, key=lambda each: (each.cost, each.seconds))
+        cheapest = min(alternatives, key=lambda each: (each.expense, each.seconds))
         return f"costs at most {budget} {asked}. Cheapest: {_told(cheapest)}", cheapest, "Raise the budget"
-    quickest = min(alternatives, key=lambda each: (each.seconds, each.cost))
+    quickest = min(alternatives, key=lambda each: (each.seconds, each.expense))
     missed = f"ends within {words.duration(goal.deadline_seconds)}"
     missed += f" for at most {budget} {asked}" if budget else f" {asked}"
     missed += f". Fastest: {_told(quickest)}"
@@ -346,7 +352,15 @@ def _missed(goal: Goal, alternatives: Sequence[Alternative], boot: float) -> tup
 
 
 def _told(alternative: Alternative) -> str:
-    return f"{_on(alternative)}, {words.duration(alternative.seconds)} for {words.dollars(alternative.cost)}"
+    paid = "" if alternative.cost is None else f" for {words.dollars(alternative.cost)}"
+    return f"{_on(alternative)}, {words.duration(alternative.seconds)}{paid}"
+
+
+def _expense(of: Alternative, amount: float) -> str:
+    """An amount of `Alternative.expense` in words."""
+    if of.cost is not None:
+        return words.dollars(amount)
+    return f"{words.number(amount)} {words.unit(of.executors_per_machine)}-hours"
 
 
 def _on(found: Reachable | Alternative) -> str:
@@ -369,16 +383,16 @@ def _within_reach(forecasts: Sequence[Forecast], goal: Goal) -> WithinReach:
         for size, seconds in zip(forecast.sizes, sure.tolist(), strict=True):
             deadline = seconds + offer.billing.boot_seconds  # from the launch of the machines on
             mean = size.mean_executors(seconds=seconds, startup_seconds=0.0) or size.executors
-            dollars = offer.billing.cost(executors=mean, seconds=seconds).total
+            cost = offer.cost(executors=mean, seconds=seconds)
             on = partial(
                 Reachable,
                 executors=size.executors,
                 instance_type=offer.type_name,
                 executors_per_machine=offer.model.executors_per_machine,
             )
-            if goal.deadline_seconds is None or deadline <= goal.deadline_seconds:
-                in_time.append(on(limit=dollars))
-            if goal.budget_dollars is None or dollars <= goal.budget_dollars:
+            if cost and (goal.deadline_seconds is None or deadline <= goal.deadline_seconds):
+                in_time.append(on(limit=cost.total))
+            if goal.budget_dollars is None or (cost and cost.total <= goal.budget_dollars):
                 affordable.append(on(limit=deadline))
     return WithinReach(
         earliest_deadline=_least(affordable, is_time=True), least_budget=_least(in_time, is_time=False)

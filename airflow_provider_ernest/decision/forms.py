@@ -614,6 +614,9 @@ def databricks_cluster(decision: Decision) -> dict[str, Any]:
 
 # All of them at once, for the task that decides to hand on.
 
+PROPERTIES = ("spark_conf", "yarn_conf", "kubernetes_conf")
+"""Keys of XComs that are Spark properties."""
+
 UNAVAILABLE = "unavailable"
 
 

@@ -64,7 +64,7 @@ class Goal:
         def rounded(figure: float) -> float:  # sums and products are not exact
             return float(f"{figure:.7g}")
 
-        best, cost, seconds = self.objective, alternative.cost, alternative.seconds
+        best, cost, seconds = self.objective, alternative.expense, alternative.seconds
         of = cost * seconds if best == BALANCED else seconds if self.is_time else cost
         kept = 1.0 if best != BEST_VALUE or alternative.probability is None else alternative.probability
         others = (cost, seconds) if best == BALANCED or self.is_time else (seconds, cost)
@@ -96,22 +96,22 @@ def chosen(alternatives: Sequence[Alternative], decision: Decision | None) -> Al
 
 
 def cheapest_that_meets(alternatives: Sequence[Alternative]) -> Alternative | None:
-    """The least dollars of those that keep to the goal as surely as was asked."""
-    return min((each for each in alternatives if each.feasible), key=_by_dollars, default=None)
+    """The least expense of those that keep to the goal as surely as was asked."""
+    return min((each for each in alternatives if each.feasible), key=_by_expense, default=None)
 
 
 def fastest(alternatives: Sequence[Alternative]) -> Alternative | None:
     """The least seconds of those that keep to the goal as surely as was asked; where none does, of all."""
-    met = [each for each in alternatives if each.feasible]
-    return min(met or alternatives, key=lambda each: (each.seconds, each.cost, each.executors), default=None)
+    met = [each for each in alternatives if each.feasible] or alternatives
+    return min(met, key=lambda each: (each.seconds, each.expense, each.executors), default=None)
 
 
 def next_faster(alternatives: Sequence[Alternative], than: Alternative) -> Alternative | None:
     """The cheapest of the feasible ones that are noticeably faster."""
     limit = than.seconds * (1 - NOTICEABLE)
     faster = (each for each in alternatives if each.feasible and each.seconds <= limit)
-    return min(faster, key=_by_dollars, default=None)
+    return min(faster, key=_by_expense, default=None)
 
 
-def _by_dollars(each: Alternative) -> tuple[float, ...]:
-    return each.cost, each.seconds, each.executors
+def _by_expense(each: Alternative) -> tuple[float, ...]:
+    return each.expense, each.seconds, each.executors

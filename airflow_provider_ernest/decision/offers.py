@@ -25,7 +25,7 @@ from airflow_provider_ernest.prediction.predict import (
 )
 from airflow_provider_ernest.prediction.regression import Widening, two_sided
 from airflow_provider_ernest.settings import Billing
-from airflow_provider_ernest.settings.billing import no_price
+from airflow_provider_ernest.settings.billing import BilledCost
 
 # The probabilities of the two intervals that are told of a run.
 LIKELY, NEARLY_CERTAIN = 0.8, 0.95
@@ -41,7 +41,7 @@ class Offer:
     """Executors of one type that production may have.
 
     Raises:
-        InvalidParameterError: a value cannot be, or there is no price.
+        InvalidParameterError: a value cannot be.
     """
 
     model: Model  # of the job on that type
@@ -52,8 +52,6 @@ class Offer:
     allocations: tuple[ReplayedAllocation, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.billing.price_per_hour is None:
-            raise no_price(self.type_name)
         for index, count in enumerate(self.executors):
             whole_number(f"executors[{index}]", count)
         if not self.counts:
@@ -116,6 +114,12 @@ class Offer:
             math.ceil(each.barrier_tasks * count / each.slots) for count, each in told if each.barrier_tasks
         ]
         return min(needs, default=1)
+
+    def cost(self, *, executors: float, seconds: float) -> BilledCost | None:
+        """What a run costs from its submission to its end; None where no price is known."""
+        if self.billing.price_per_hour is None:
+            return None
+        return self.billing.cost(executors=executors, seconds=seconds)
 
     def forecast(self, *, scale: float, iterations: int | None = None) -> Forecast:
         """What its runs are predicted to take."""

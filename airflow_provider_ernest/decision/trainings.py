@@ -114,7 +114,8 @@ def _offers_of(goal: SizingGoal, types: Types, *, left_out: list[str]) -> list[O
     offers: dict[str, Offer] = {}
     for each in types:
         try:
-            offer = _of_trained(each, goal, training, executors_for(each, goal, among=types))
+            executors = executors_for(each, goal, among=types)
+            offer = _of_trained(each, goal, training, executors, types=len(types))
         except MissingResourceError as error:
             if len(types) == 1:
                 raise
@@ -124,7 +125,7 @@ def _offers_of(goal: SizingGoal, types: Types, *, left_out: list[str]) -> list[O
             left_out.append(f"A second model of {offer.type_name} is not looked at.")
     if not offers:
         raise MissingResourceError(" ".join(left_out), remedy="Set fallback_executors to go on without.")
-    left_out += _not_counted(goal.billing, [each for each in types if each.model])
+    left_out += _not_counted(goal.billing, [each for each in types if each.model and _price_of(each, goal)])
     return list(offers.values())
 
 
@@ -155,7 +156,7 @@ def executors_for(trained: TrainedType[Any], goal: SizingGoal, *, among: Types) 
 
 
 def _of_trained(
-    trained: TrainedType[Any], goal: SizingGoal, training: float, executors: tuple[int, ...]
+    trained: TrainedType[Any], goal: SizingGoal, training: float, executors: tuple[int, ...], types: int
 ) -> Offer:
     if trained.model is None:
         raise MissingResourceError(
@@ -163,7 +164,7 @@ def _of_trained(
             remedy="Set fallback_executors to go on without one.",
         )
     price = _price_of(trained, goal)
-    if price is None:
+    if price is None and goal.needs_price(types=types):
         missing = no_price(trained.instance_type, goal.price_per_hour)
         raise MissingResourceError(missing.message, remedy=missing.remedy)
     if not executors:
@@ -187,7 +188,7 @@ def _price_of(trained: TrainedType[Any], goal: SizingGoal) -> float | None:
 
 
 def billing_of(
-    stated: Billing, *, price_per_hour: float, cluster: Priced | None, training_dollars: float
+    stated: Billing, *, price_per_hour: float | None, cluster: Priced | None, training_dollars: float
 ) -> Billing:
     """How the executors of a type are paid for: as the user says, else as their cluster tells."""
     return stated.completed(

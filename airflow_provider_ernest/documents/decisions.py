@@ -19,7 +19,7 @@ from airflow_provider_ernest.documents.base import (
 from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.documents.runs import ExecutorBounds, ReplayedSize, RunConditions
 from airflow_provider_ernest.settings import Billing
-from airflow_provider_ernest.settings.billing import BilledCost
+from airflow_provider_ernest.settings.billing import HOUR_SECONDS, BilledCost
 
 
 class Configuration(Document):
@@ -49,7 +49,7 @@ class Alternative(Document):
     executors: int
     instance_type: str
     seconds: float  # predicted, start-up included
-    cost: float  # predicted, in dollars
+    cost: float | None  # predicted, in dollars; None where no price is known
     feasible: bool  # whether it meets the goal, with the probability that was asked for
     likely_seconds: Interval | None = None  # contain the run with 80 % probability, start-up included
     nearly_certain_seconds: Interval | None = None  # the same with 95 %
@@ -78,6 +78,11 @@ class Alternative(Document):
         """How many are there on average."""
         return self.executors if self.mean_executors is None else self.mean_executors
 
+    @property
+    def expense(self) -> float:
+        """Dollars, or executor-hours where no price is known: what is to be little."""
+        return self.paid_executors * self.seconds / HOUR_SECONDS if self.cost is None else self.cost
+
 
 class Decision(Document):
     """The configuration chosen, why, and what else was possible."""
@@ -104,6 +109,7 @@ class Decision(Document):
     cost_parts: BilledCost | None = None  # `predicted_cost` by what it is paid for
     composition: tuple[Configuration, ...] = ()  # the executors of each type, where a mix was chosen
     bounds: ExecutorBounds | None = None  # of dynamic allocation, where that was asked for
+    basis: str = ""  # what is known of other sizes, in a sentence, where past runs alone tell of them
     # what a best value costs more than the cheapest (within a budget the fastest) that is sure enough, and
     # what that buys; empty where nothing
     worth: str = ""

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+import airflow_provider_ernest.words as words
 from airflow_provider_ernest.documents.base import Document, Key, Record, keys, known, not_negative
 from airflow_provider_ernest.documents.runs import Design, Observation, RunConditions
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.settings.billing import HOUR_SECONDS
+from airflow_provider_ernest.settings.goal import in_words
 
 
 class TrainedMachine(Document):
@@ -286,6 +288,20 @@ class Model(Record):
     def executors_per_machine(self) -> int | None:
         """How many a machine holds in its runs; None where a shared cluster places them as it likes."""
         return self.observations[0].executors_per_machine if self.observations else 1
+
+    @property
+    def known_by(self) -> str:
+        """What a model of past runs alone knows of sizes, in a sentence; empty of one of sample runs."""
+        if self.basis is None:
+            return ""
+        sizes = tuple(sorted({run.executors for run in self.observations}))
+        unit = words.unit(self.executors_per_machine)
+        on = words.counted(sizes[0], unit) if len(sizes) == 1 else f"{in_words(sizes)} {unit}s"
+        runs, is_replayed = words.counted(len(self.observations), "past run"), self.basis.replays is not None
+        if self.basis.is_determined:
+            return f"Known by {runs} on {on}{', and by replay of one of them' if is_replayed else ''}."
+        others = "by replay alone" if is_replayed else "not at all: none can be replayed"
+        return f"Known by {runs} on {on}: other sizes {others}."
 
     @property
     def lineage(self) -> str:

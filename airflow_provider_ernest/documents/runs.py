@@ -238,6 +238,8 @@ class PastRun(Document):
     has_end: bool = True  # whether the log tells it; else what the driver did after the last event is unknown
     # Spark's properties that may change a run's time, as `conditions.settings_that_count` has them
     settings: tuple[tuple[str, str], ...] = ()
+    # those that say how large its executors and its driver were, as `decision.forms.own_sizes` has them
+    sizes: tuple[tuple[str, str], ...] = ()
     mean_executors: float | None = None  # where they came and went, as under dynamic allocation
     executor_seconds: float | None = None  # that its executors were there, each from when it had come
     # on fixed numbers of executors, where dynamic allocation changed them: what it counts as

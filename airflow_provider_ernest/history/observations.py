@@ -36,7 +36,7 @@ import msgspec
 import numpy as np
 
 from airflow_provider_ernest.clarity.replay_dynamic import replayed_at_fixed_sizes
-from airflow_provider_ernest.decision.forms import megabytes
+from airflow_provider_ernest.decision.forms import HEAP, megabytes, own_sizes
 from airflow_provider_ernest.documents.base import time_of
 from airflow_provider_ernest.documents.decisions import ProductionRun
 from airflow_provider_ernest.documents.runs import Observation, PastRun, RunConditions, amount_read
@@ -97,6 +97,7 @@ class TodaysRun:
     main: str | None = None  # the application's main class, or the name of its file
     code_changed_at: datetime | None = None  # when the application's file was last changed
     holds_since: datetime | None = None  # runs that began before are of another job by all that is known
+    tells_nothing: bool = False  # it is as the newest run in all, so that nothing is left to be compared
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -195,7 +196,10 @@ def observations_of(
         runs=tuple(runs_that_count),
         left_out=tuple(left_out),
         input_bytes=round(whole),
-        notes=(*size_notes, *_not_compared(runs_that_count, like, today, instance_type)),
+        notes=(
+            *size_notes,
+            *(() if today.tells_nothing else _not_compared(runs_that_count, like, today, instance_type)),
+        ),
     )
 
 
@@ -602,11 +606,21 @@ def past_run(log: EventLog, *, event_log: str) -> PastRun:
         main_folder=log.main_folder or None,
         has_end=log.is_complete,
         settings=tuple(sorted(settings_that_count(log.properties).items())),
+        sizes=tuple(sorted(_sizes(log.properties).items())),
         mean_executors=None if sizes.are_steady else sizes.mean,
         executor_seconds=sizes.executor_seconds,
         replayed=replayed_at_fixed_sizes(log) if is_replayed else (),
         metrics=None if not_counted else run_metrics(log),
     )
+
+
+_A_SIZE = re.compile(r"[\d.]+[a-zA-Z]{0,2}|true|false")
+
+
+def _sizes(properties: Mapping[str, str]) -> dict[str, str]:
+    """What says how large executors and driver were; Spark gives 1 GB of heap where nothing is said."""
+    told = own_sizes({HEAP: "1g", **properties})
+    return {name: value for name, value in told.items() if _A_SIZE.fullmatch(value)}
 
 
 def _told(log: EventLog, names: Sequence[str]) -> Iterator[str]:

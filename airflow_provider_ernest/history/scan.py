@@ -84,7 +84,7 @@ RUN, PROFILE, PROBLEM = "run", "profile", "problem"  # what an answer holds; the
 _FRESH_SECONDS = 86_400.0
 """A log without an end that was written to more lately may go on: it is read again next time."""
 
-_FORM = 9  # of what is kept; another number when a log would tell more, or something else
+_FORM = 10  # of what is kept; another number when a log would tell more, or something else
 
 Told = Callable[[int, int], None]  # is told how many logs are done, and of how many
 

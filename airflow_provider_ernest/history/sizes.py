@@ -27,10 +27,19 @@ import airflow_provider_ernest.words as words
 from airflow_provider_ernest.clarity.replay_dynamic import bounds_to_try
 from airflow_provider_ernest.clarity.replay_scaled import replay_allocations, replay_scaled
 from airflow_provider_ernest.decision.offers import LIKELY, LIKELY_DEVIATIONS, replayed_seconds
-from airflow_provider_ernest.documents.models import Model, Replays
+from airflow_provider_ernest.documents.models import HistoryBasis, Model, Replays
 from airflow_provider_ernest.documents.profiles import ReplayedAllocation, RunProfile
 from airflow_provider_ernest.documents.runs import PastRun
-from airflow_provider_ernest.history.observations import SCALE_STEP, input_spread, reads_now
+from airflow_provider_ernest.history.observations import (
+    MOST_RUNS,
+    SCALE_STEP,
+    History,
+    TodaysRun,
+    input_spread,
+    is_good,
+    observations_of,
+    reads_now,
+)
 from airflow_provider_ernest.prediction.numbers import FloatArray
 from airflow_provider_ernest.prediction.predict import predict_seconds
 from airflow_provider_ernest.prediction.regression import two_sided
@@ -119,6 +128,69 @@ def today_of(runs: Sequence[PastRun]) -> Today:
         input_noise=slope * input_spread(latest),
         runs=own,
     )
+
+
+MOST_PROFILED = 3  # sizes of which a run is profiled: one for each, today's first
+
+
+def runs_to_profile(runs: Sequence[PastRun]) -> list[PastRun]:
+    """Of a job's runs, oldest first, the typical one of each size: their logs are read again for a replay."""
+
+    def typical(of_size: Sequence[PastRun], seconds: float) -> PastRun:  # of equal ones the latest
+        return min(reversed(of_size), key=lambda run: abs(run.seconds - seconds))
+
+    good = [run for run in runs if is_good(run)]
+    if not good:
+        return []
+    today = today_of(good)
+    chosen = [typical(today.runs, today.seconds)]
+    sizes = Counter(run.executors for run in good if today.is_alike(run) and run.executors != today.executors)
+    for count, _ in sizes.most_common(MOST_PROFILED - 1):
+        alike = [run for run in good if today.is_alike(run) and run.executors == count][-LATEST_RUNS:]
+        chosen.append(typical(alike, median(run.seconds for run in alike)))
+    return chosen
+
+
+def history_of(runs: Sequence[PastRun], today: Today, *, most_runs: int = MOST_RUNS) -> History:
+    """What the runs of a job, oldest first, tell of its next one, which is as those of today."""
+    like = TodaysRun(
+        input_bytes=today.input_bytes or None,
+        instance_type=today.instance_type,
+        executor_cores=today.executor_cores,
+        tells_nothing=True,
+    )
+    return observations_of(runs, like, most_runs=most_runs)
+
+
+# A model of past runs alone is asked about more sizes and inputs than a survey is.
+FURTHEST_MODELLED, MOST_MODELLED, MODELLED_SCALES = 8, 24, (0.25, 0.5, 1.0, 2.0, 4.0)
+
+
+def basis_of(runs: Sequence[PastRun], profiles: Sequence[RunProfile], today: Today) -> HistoryBasis:
+    """What past runs, oldest first, tell beside the terms of a model of them, which is still to be fitted.
+
+    Raises:
+        ErnestError, ArithmeticError, ValueError: a profile cannot be replayed.
+    """
+    alike = [run for run in runs if is_good(run) and today.is_alike(run)]
+    most = FURTHEST_MODELLED * max(run.executors for run in alike)
+    spread = np.geomspace(1, most, MOST_MODELLED).round().astype(int).tolist()
+    counts = sorted({*spread, *(run.executors for run in alike)})
+    return HistoryBasis(
+        executors=today.executors,
+        is_modelled=False,
+        is_determined=False,
+        replays=replays_of(profiles, today, alike, counts=counts, scales=MODELLED_SCALES),
+        input_noise=today.input_noise,
+    )
+
+
+def with_replays_that_meet(model: Model) -> Model:
+    """A model of past runs whose replays take as long as its terms say wherever runs were made."""
+    basis = model.basis
+    if basis is None or basis.replays is None or not basis.is_modelled:
+        return model
+    return replace(model, basis=replace(basis, replays=meeting(model, basis.replays)))
 
 
 def _size(run: PastRun) -> tuple[int, int, str | None]:

@@ -25,21 +25,21 @@ from airflow_provider_ernest.documents.surveys import (
     SurveyedJob,
     UsedSize,
 )
-from airflow_provider_ernest.exceptions import ErnestError, TooFewObservationsError
+from airflow_provider_ernest.exceptions import ErnestError
 from airflow_provider_ernest.history.jobs import DID_NOTHING
-from airflow_provider_ernest.history.observations import History, TodaysRun, is_good, observations_of
+from airflow_provider_ernest.history.observations import History, is_good
 from airflow_provider_ernest.history.sizes import (
-    LATEST_RUNS,
     Today,
     allocations_of,
+    history_of,
     meeting,
     replays_of,
     sizes_to_ask,
     today_of,
 )
-from airflow_provider_ernest.prediction.predict import default_terms, new_predictor, observed_columns
+from airflow_provider_ernest.prediction.predict import default_terms
 from airflow_provider_ernest.prediction.prior import prior_for
-from airflow_provider_ernest.prediction.training import fitted_terms
+from airflow_provider_ernest.prediction.training import fit_past_runs, fitted_terms
 from airflow_provider_ernest.settings import Billing, SizingGoal
 from airflow_provider_ernest.settings.billing import HOUR_SECONDS, MONTH_SECONDS
 from airflow_provider_ernest.settings.bounds import AVERAGING
@@ -51,7 +51,6 @@ LEAST_RUNS_OF_A_RATE, LEAST_DAYS_OF_A_RATE = 3, 2.0
 LEAST_RUNS_OF_GROWTH, LEAST_DAYS_OF_GROWTH = 5, 7.0
 WORTH_SAVING = 0.02  # share of today's cost: for less nobody changes a job
 MANY_FAILED = 0.1  # a larger share of failed runs is told
-MOST_PROFILED = 3  # sizes of which a run is profiled: one for each, today's first
 
 WORTH_TELLING = 0.05
 """Share of a run that stragglers must cost, and of what is read that is spilled, to be mentioned."""
@@ -107,24 +106,6 @@ def survey_of(
         confidence=goal.confidence,
         notes=tuple(notes),
     )
-
-
-def runs_to_profile(runs: Sequence[PastRun]) -> list[PastRun]:
-    """Of a job's runs, oldest first, the typical one of each size: their logs are read again for a survey."""
-
-    def typical(of_size: Sequence[PastRun], seconds: float) -> PastRun:  # of equal ones the latest
-        return min(reversed(of_size), key=lambda run: abs(run.seconds - seconds))
-
-    good = [run for run in runs if is_good(run)]
-    if not good:
-        return []
-    today = today_of(good)
-    chosen = [typical(today.runs, today.seconds)]
-    sizes = Counter(run.executors for run in good if today.is_alike(run) and run.executors != today.executors)
-    for count, _ in sizes.most_common(MOST_PROFILED - 1):
-        alike = [run for run in good if today.is_alike(run) and run.executors == count][-LATEST_RUNS:]
-        chosen.append(typical(alike, median(run.seconds for run in alike)))
-    return chosen
 
 
 def surveyed_job(
@@ -315,14 +296,7 @@ def _with_sizes(
     *,
     goal: SurveyGoal,
 ) -> SurveyedJob:
-    history = observations_of(
-        good,
-        TodaysRun(
-            input_bytes=today.input_bytes or None,
-            instance_type=today.instance_type,
-            executor_cores=today.executor_cores,
-        ),
-    )
+    history = history_of(good, today)
     alike = [run for run in good if today.is_alike(run)]
     counts = sizes_to_ask(today, [run.executors for run in alike])
     model, basis, why_not = _model(job.job, history, today)
@@ -353,9 +327,7 @@ def _with_sizes(
 
 def _model(job: str, history: History, today: Today) -> tuple[Model, HistoryBasis, str]:
     """A model of the history, what it goes by but for replays, and why it does not tell of other sizes."""
-    # Runs of one size, or too few, still tell of runs of that size with more or less input.
     runs = history.observations
-    why_not = f"all runs had {today.in_words(today.executors)}."  # as fitting would say, at length
     # What holds the runs where no terms can be fitted to them: offers are of models.
     types = (run.instance_type for run in runs)
     unfitted = Model(
@@ -371,21 +343,12 @@ def _model(job: str, history: History, today: Today) -> tuple[Model, HistoryBasi
         executors=today.executors, is_modelled=False, is_determined=False, input_noise=today.input_noise
     )
     if not runs:
+        return unfitted, basis, f"all runs had {today.in_words(today.executors)}."
+    terms, prior = default_terms(AVERAGING), prior_for(runs)
+    predictor, why_not = fit_past_runs(runs, terms=terms, prior=prior)
+    if predictor is None:
         return unfitted, basis, why_not
-    columns, prior = observed_columns(runs), prior_for(runs)
-    predictor = new_predictor(AVERAGING, prior=prior)
-    try:
-        if len({run.executors for run in runs}) > 1:
-            predictor.fit(**columns)
-            why_not = ""
-    except TooFewObservationsError as error:
-        why_not = error.message
-    except ErnestError as error:
-        return unfitted, basis, error.message
-    if why_not:
-        predictor.fit_undetermined(**columns)
-    terms = fitted_terms(predictor, default_terms(AVERAGING))
-    model = replace(unfitted, method=AVERAGING, terms=terms, prior=prior)
+    model = replace(unfitted, method=AVERAGING, terms=fitted_terms(predictor, terms), prior=prior)
     return model, replace(basis, is_modelled=True, is_determined=not why_not), why_not
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 from airflow.sdk import BaseOperator, Context, XComArg
 from airflow.sdk.definitions.xcom_arg import PlainXComArg
 
-from airflow_provider_ernest.decision.forms import own_sizes
+from airflow_provider_ernest.decision.forms import PROPERTIES, own_sizes
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.lineage import EmitsLineage
 from airflow_provider_ernest.links.spark_history import ModelFitLink
@@ -28,10 +28,11 @@ from airflow_provider_ernest.settings.values import (
     as_template,
     count,
     optional,
+    optional_document,
     optional_text,
     settings_of,
 )
-from airflow_provider_ernest.spark.sizing import TASK_PROPERTY, kept_sizes
+from airflow_provider_ernest.spark.sizing import INSTANCES, TASK_PROPERTY, kept_sizes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -47,9 +48,10 @@ class ChooseConfigOperator(OfJob, EmitsLineage, BaseOperator):
 
     Returns the `Decision` document and pushes ``config``, ``executors``, ``machines`` (that hold them;
     not where a shared cluster places them), ``instance_type``, ``spark_conf``, ``predicted_seconds``,
-    ``predicted_cost``, ``fallback_reason`` (empty if no fallback was taken) and ``record`` (the
-    `DecisionRecord` document), and under dynamic allocation ``bounds`` (the `ExecutorBounds` document:
-    minimum, initial and maximum); for other operators also the forms of `decision.forms`: ``yarn_conf``,
+    ``predicted_cost`` (where a price is known), ``fallback_reason`` (empty if no fallback was taken),
+    ``basis`` (what past runs alone tell of sizes, in a sentence) and ``record`` (the `DecisionRecord`
+    document), and under dynamic allocation ``bounds`` (the `ExecutorBounds` document: minimum, initial and
+    maximum); for other operators also the forms of `decision.forms`: ``yarn_conf``,
     ``kubernetes_conf``, ``spark_arguments``, ``emr_instance_groups``, ``emr_managed_scaling``,
     ``emr_serverless``, ``glue``, ``databricks_cluster``. A form that is
     impossible, or needs cores that are unknown, is not pushed, so that a task reading it fails;
@@ -66,6 +68,8 @@ class ChooseConfigOperator(OfJob, EmitsLineage, BaseOperator):
         training_failure: why there is no model, ``fit.output["failure"]``; a list, or a mapping by type.
         training_begins_with: ids of the training's first tasks. If all were skipped, this task is skipped; if
             none started because an upstream task failed, it fails and takes no fallback.
+        may_leave_size: where there is neither a model nor a fallback, production keeps the size that it has:
+            the job's own ``spark.executor.instances``, else nothing but the job's own sizes is pushed.
         stored_models: ``find.output["models"]`` of the `FindModelOperator`, for types without a `model`;
             likewise `input_growth` and `reuse_reasons`.
         cluster: `ClusterHandle` document of the cluster that production runs on, or one per training. No more
@@ -74,6 +78,8 @@ class ChooseConfigOperator(OfJob, EmitsLineage, BaseOperator):
             which Airflow refuses.
         executor_cores: cores of an executor, or a mapping by type, if no `cluster` of the type tells; None
             for those of the executors that the model was trained on.
+        todays_sizes: the Spark properties that say how large executors and driver are today, also as JSON
+            text; those of `job` win.
         store: root of the model store; None for ``[ernest] store``.
 
     Raises:
@@ -93,6 +99,7 @@ class ChooseConfigOperator(OfJob, EmitsLineage, BaseOperator):
         "reuse_reasons",
         "cluster",
         "executor_cores",
+        "todays_sizes",
         "store",
     )
     operator_extra_links = (ModelFitLink(),)
@@ -106,11 +113,13 @@ class ChooseConfigOperator(OfJob, EmitsLineage, BaseOperator):
         job: SparkJob | Mapping[str, Any] | None = None,
         training_failure: Any = None,
         training_begins_with: Sequence[str] = (),
+        may_leave_size: bool = False,
         stored_models: Any = None,
         input_growth: Any = None,
         reuse_reasons: Any = None,
         cluster: Any = None,
         executor_cores: Number | Mapping[str, Any] | None = None,
+        todays_sizes: Any = None,
         store: str | None = None,
         **kwargs: Any,
     ) -> None:
@@ -123,11 +132,13 @@ class ChooseConfigOperator(OfJob, EmitsLineage, BaseOperator):
             self._keep_job(job)
         self.training_failure = training_failure
         self.training_begins_with = training_begins_with
+        self.may_leave_size = may_leave_size
         self.stored_models = stored_models
         self.input_growth = input_growth
         self.reuse_reasons = reuse_reasons
         self.cluster = cluster
         self.executor_cores = executor_cores
+        self.todays_sizes = todays_sizes
         self.store = store
 
     def job_conf(self, key: str = "spark_conf") -> JobConf:
@@ -142,13 +153,16 @@ class ChooseConfigOperator(OfJob, EmitsLineage, BaseOperator):
             )
         return JobConf(self, key)
 
-    def execute(self, context: Context) -> dict[str, Any]:
+    def execute(self, context: Context) -> dict[str, Any] | None:
         """Decide, and push the decision in the forms that downstream tasks need."""
         from airflow_provider_ernest.decision.deciding import decide
         from airflow_provider_ernest.decision.trainings import offered_by, record_of, refusal_of
         from airflow_provider_ernest.operators.deciding import (
             decided_outputs,
+            outputs_of_own_executors,
+            outputs_without_size,
             stated_cores,
+            todays_size,
             trained_types,
             with_allocations,
             with_stored_models,
@@ -159,7 +173,8 @@ class ChooseConfigOperator(OfJob, EmitsLineage, BaseOperator):
         if self.training_begins_with:
             end_unless_begun(context, self.training_begins_with)
         with no_vain_retries(), failure_pushed(context):
-            sizes = self.render_template(own_sizes(self.conf), context)
+            today = optional_document("todays_sizes", self.todays_sizes) or {}
+            sizes = {**today, **self.render_template(own_sizes(self.conf), context)}
             types = with_stored_models(
                 trained_types(models=self.model, clusters=self.cluster, failures=self.training_failure),
                 models=self.stored_models,
@@ -169,6 +184,16 @@ class ChooseConfigOperator(OfJob, EmitsLineage, BaseOperator):
             goal = settings_of(SizingGoal, self.goal, "goal")
             iterations = optional(count)("iterations", self.job.get("iterations"))
             cores = stated_cores(self.executor_cores)
+            if (
+                self.may_leave_size
+                and goal.fallback_executors is None
+                and not any(each.model for each in types)
+            ):
+                known = todays_size(self.render_template(self.conf.get(INSTANCES, ""), context), goal)
+                if known is None:
+                    self._leave_size(context, outputs_without_size(sizes, types))
+                    return None
+                goal = replace(goal, fallback_executors=known)
             offered = offered_by(goal, types)
             if goal.allocation == DYNAMIC:
                 offered = with_allocations(
@@ -208,6 +233,8 @@ class ChooseConfigOperator(OfJob, EmitsLineage, BaseOperator):
                 context=context,
                 log=self.log,
             )
+            if self.may_leave_size and not record.model_id:
+                outputs = {**outputs_of_own_executors(record.decision, sizes), **outputs}
         self._log_decision(record.decision)
         for key, value in outputs.items():
             context["ti"].xcom_push(key=key, value=value)
@@ -221,6 +248,11 @@ class ChooseConfigOperator(OfJob, EmitsLineage, BaseOperator):
                 "The decision is not recorded: neither a model nor the parameter job names its job."
             )
         return record.decision.to_dict()
+
+    def _leave_size(self, context: Context, outputs: Mapping[str, Any]) -> None:
+        self.log.warning("%s Production keeps the size that it has.", outputs["fallback_reason"])
+        for key, value in outputs.items():
+            context["ti"].xcom_push(key=key, value=value)
 
     def _log_table(self, lines: Iterable[str]) -> None:
         for line in lines:
@@ -237,10 +269,6 @@ class ChooseConfigOperator(OfJob, EmitsLineage, BaseOperator):
         self._log_table(decision_table(decision))
         for warning in decision.warnings:
             self.log.warning("%s", warning)
-
-
-PROPERTIES = ("spark_conf", "yarn_conf", "kubernetes_conf")
-"""Keys of XComs that are Spark properties."""
 
 
 # Only a plain XComArg survives Airflow's serialization of a mapped task's arguments.

@@ -17,6 +17,7 @@ from airflow_provider_ernest.clusters.existing import EXISTING
 from airflow_provider_ernest.clusters.local_spec import LOCAL
 from airflow_provider_ernest.decision.forms import (
     HEAP,
+    PROPERTIES,
     UNAVAILABLE,
     ExecutorGroup,
     ExecutorShape,
@@ -337,9 +338,37 @@ def decided_outputs(
         **({} if decision.bounds is None else {"bounds": decision.bounds.to_dict()}),
         "instance_type": decision.config.instance_type,
         "predicted_seconds": decision.predicted_seconds,
-        "predicted_cost": decision.predicted_cost,
+        **({} if decision.predicted_cost is None else {"predicted_cost": decision.predicted_cost}),
+        "basis": decision.basis,
         "fallback_reason": decision.fallback_reason or "",
         "record": record.to_dict(),
+    }
+
+
+def todays_size(stated: Any, goal: SizingGoal) -> int | None:
+    """The executors that the job's own properties ask for, if the goal allows them; None otherwise."""
+    return int(stated) if str(stated).isdecimal() and int(stated) in goal.executors else None
+
+
+def outputs_of_own_executors(decision: Decision, sizes: Mapping[str, Any]) -> dict[str, Any]:
+    """The XComs that are properties, for so many executors of the shape that the job gives them anyway."""
+    sized = sizing_conf(executors=decision.config.executors, executor_cores=None)
+    own = {str(name): str(value) for name, value in sizes.items()}
+    return {key: {**own, **sized} for key in PROPERTIES}
+
+
+def outputs_without_size(sizes: Mapping[str, Any], types: Sequence[Type]) -> dict[str, Any]:
+    """The XComs by key where production keeps the size that it has: only the job's own sizes."""
+    why = next((each.why_missing for each in types), UNKNOWN)
+    reason = f"No size is known yet: {why}"
+    own = {str(name): str(value) for name, value in sizes.items()}
+    remedy = "State fallback_executors for operators that need a number from the first run on."
+    forms = ("executors", "emr_instance_groups", "emr_serverless", "glue", "databricks_cluster")
+    return {
+        **dict.fromkeys(PROPERTIES, own),
+        UNAVAILABLE: dict.fromkeys(forms, f"{reason} {remedy}"),
+        "fallback_reason": reason,
+        "basis": reason,
     }
 
 

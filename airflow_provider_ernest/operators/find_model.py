@@ -36,7 +36,7 @@ from airflow_provider_ernest.settings import (
     SizingGoal,
     SparkJob,
 )
-from airflow_provider_ernest.settings.goal import FAIL_TRAINING
+from airflow_provider_ernest.settings.goal import WARN
 from airflow_provider_ernest.settings.values import Number, as_template, optional_text, settings_of
 from airflow_provider_ernest.words import duration
 
@@ -279,7 +279,7 @@ class FindModelOperator(OfJob, EmitsLineage, BaseOperator, SkipMixin):
             job=self._rendered_job().name,
             artifact_sha256=artifact_sha256,
             reuse=settings_of(Reuse, self.reuse, "reuse"),
-            max_error_percent=goal.max_error_percent if goal.on_inadequate == FAIL_TRAINING else None,
+            max_error_percent=goal.max_error_percent if goal.on_inadequate != WARN else None,
             origin=origin_of(context),
         )
         try:

@@ -20,7 +20,7 @@ from airflow_provider_ernest.operators.task_context import (
 )
 from airflow_provider_ernest.settings import ModelSettings, SampledInput, SizingGoal, SparkJob
 from airflow_provider_ernest.settings.bounds import AVERAGING
-from airflow_provider_ernest.settings.goal import FAIL_TRAINING
+from airflow_provider_ernest.settings.goal import FAIL_TRAINING, WARN
 from airflow_provider_ernest.settings.values import (
     as_template,
     documents,
@@ -50,10 +50,12 @@ class FitModelOperator(OfJob, EmitsLineage, BaseOperator):
     as ``failure``. Settings may be objects or mappings of their fields; any value in them may be a template.
 
     Args:
-        observations: the `Observation` documents of the mapped sample runs; also as JSON text.
+        observations: the `Observation` documents of the mapped sample runs; also as JSON text. None where
+            past runs are all there is to learn from: then too few of them are no failure, and without any
+            there is no model.
         job: the application. The SHA-256 of its file, py_files and jars, if the worker can read them, tells
             later whether the code has changed.
-        input: the production input.
+        input: the production input of sample runs.
         model: how the model is made; None for the most accurate way known.
         goal: the error above which a model is inadequate (`SizingGoal.max_error_percent`), and whether that
             fails or warns; None to fail above 25 %.
@@ -101,10 +103,10 @@ class FitModelOperator(OfJob, EmitsLineage, BaseOperator):
     def __init__(
         self,
         *,
-        observations: Any,
         job: SparkJob | Mapping[str, Any],
-        input: SampledInput | Mapping[str, Any] | str,  # noqa: A002 - the word that fits
         goal: SizingGoal | Mapping[str, Any] | str,
+        observations: Any = (),
+        input: SampledInput | Mapping[str, Any] | str | None = None,  # noqa: A002 - the word that fits
         model: ModelSettings | Mapping[str, Any] | str | None = None,
         artifact_sha256: str | None = None,
         conditions: Any = None,
@@ -119,7 +121,7 @@ class FitModelOperator(OfJob, EmitsLineage, BaseOperator):
     ) -> None:
         super().__init__(**kwargs)
         self.observations = observations
-        self._keep_job(job, input)
+        self._keep_job(job, *([] if input is None else [input]))
         self.model: Any = as_template(ModelSettings, model or ModelSettings(), "model")
         self.goal: Any = as_template(SizingGoal, goal, "goal")
         self.artifact_sha256 = artifact_sha256
@@ -132,8 +134,8 @@ class FitModelOperator(OfJob, EmitsLineage, BaseOperator):
         self.training_begins_with = training_begins_with
         self.store = store
 
-    def execute(self, context: Context) -> dict[str, Any]:
-        """Fit, validate, store, judge."""
+    def execute(self, context: Context) -> dict[str, Any] | None:
+        """Fit, validate, store, judge; nothing where no run is known."""
         from airflow_provider_ernest.documents.runs import Design, Observation
         from airflow_provider_ernest.exceptions import TooFewObservationsError
         from airflow_provider_ernest.store.store import ModelStore
@@ -152,6 +154,12 @@ class FitModelOperator(OfJob, EmitsLineage, BaseOperator):
             planned = optional_document("design", self.design)
             design = Design.from_dict(planned) if planned else None
             past = past_observations(self.history, design, observations)
+            is_history_alone = self.history is not None and not (observations or design)
+            if is_history_alone and not past:
+                # A state, and no failure: production keeps its size, and its run is the first that is known.
+                context["ti"].xcom_push(key="failure", value=NOTHING_KNOWN)
+                self.log.warning("There is no model yet: %s", NOTHING_KNOWN)
+                return None
             if not observations and (not past or (design and design.experiments)):
                 raise TooFewObservationsError(
                     "No sample run succeeded.", remedy="See their logs, and that of the cluster's task."
@@ -168,7 +176,7 @@ class FitModelOperator(OfJob, EmitsLineage, BaseOperator):
             context["ti"].xcom_push(key="stored_at", value=str(stored_at))
             for line in model_table(model):
                 self.log.info("%s", line)
-            self._judge(model, goal)
+            self._judge(model, goal, is_history_alone=is_history_alone)
         return model.to_dict()
 
     def _trained(
@@ -208,11 +216,13 @@ class FitModelOperator(OfJob, EmitsLineage, BaseOperator):
         origin: Origin,
         notes: tuple[str, ...] = (),
     ) -> Model:
+        from airflow_provider_ernest.documents.models import HistoryBasis
+        from airflow_provider_ernest.history.sizes import with_replays_that_meet
         from airflow_provider_ernest.operators.task_context import artifact_hash, pushed_conditions
         from airflow_provider_ernest.prediction.training import train
         from airflow_provider_ernest.privacy import without_credentials
 
-        job, sampled = self._rendered_job(), self._rendered_input()
+        job, sampled = self._rendered_job(), self._rendered_input() if self.input else None
         terms = self._terms(observations, settings, design)
         types = sorted({observation.instance_type for observation in observations})
         instance_type = self.instance_type or ", ".join(types) or "local"
@@ -230,22 +240,25 @@ class FitModelOperator(OfJob, EmitsLineage, BaseOperator):
             terms=terms,
             log=self.log,
         )
-        return train(
+        told = (optional_document("history", self.history) or {}).get("basis")
+        model = train(
             observations,
             job=job.name,
             instance_type=instance_type,
             method=settings.method,
             terms=terms,
             prior=prior,
-            artifact=without_credentials(job.application),
+            artifact=without_credentials(job.application) if job.application else None,
             artifact_sha256=before or after,
-            input_path=without_credentials(sampled.path),
+            input_path=without_credentials(sampled.path) if sampled else None,
             origin=origin,
             design=design,
+            basis=HistoryBasis.from_dict(told) if told else None,
             cluster=self._cluster(),
             conditions=pushed_conditions(self.conditions, instance_type),
             warnings=notes,
         )
+        return with_replays_that_meet(model)
 
     def _cluster(self) -> TrainingCluster | None:
         from airflow_provider_ernest.clusters.base import ClusterHandle
@@ -254,7 +267,8 @@ class FitModelOperator(OfJob, EmitsLineage, BaseOperator):
         document = optional_document("cluster", self.cluster)
         if document:
             return training_cluster(ClusterHandle.from_dict(document))
-        return planned_cluster(self.machine) if self.machine else None
+        machine = self.machine or (optional_document("history", self.history) or {}).get("machine")
+        return planned_cluster(machine) if machine else None
 
     def _terms(
         self, observations: list[Observation], settings: ModelSettings, design: Design | None
@@ -285,7 +299,7 @@ class FitModelOperator(OfJob, EmitsLineage, BaseOperator):
         self.log.info("Terms added to the model: %s", ", ".join(extended[len(terms) :]) or "none")
         return extended
 
-    def _judge(self, model: Model, goal: SizingGoal) -> None:
+    def _judge(self, model: Model, goal: SizingGoal, *, is_history_alone: bool) -> None:
         from airflow_provider_ernest.exceptions import InadequateModelError
         from airflow_provider_ernest.prediction.training import check_adequacy
 
@@ -294,10 +308,18 @@ class FitModelOperator(OfJob, EmitsLineage, BaseOperator):
         try:
             check_adequacy(model, max_error_percent=goal.max_error_percent)
         except InadequateModelError as error:
-            if goal.on_inadequate == FAIL_TRAINING:
+            # Where nobody asked for that, production is not kept from running by its own past: intervals are
+            # as wide as its runs scatter.
+            reaction = goal.on_inadequate or (WARN if is_history_alone else FAIL_TRAINING)
+            if reaction == FAIL_TRAINING:
                 raise
             self.log.warning("%s", error)
 
+
+NOTHING_KNOWN = (
+    "no run of the job is known yet. After its first run other sizes are known by its replay, after runs of "
+    "several sizes by a model."
+)
 
 REPLACED = "The application was replaced during the sample runs: they may be of two versions."
 

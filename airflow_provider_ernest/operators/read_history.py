@@ -23,8 +23,13 @@ from airflow_provider_ernest.settings.values import (
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
+    from airflow_provider_ernest.documents.models import HistoryBasis
     from airflow_provider_ernest.documents.runs import PastRun, RunConditions
     from airflow_provider_ernest.history.observations import History, TodaysRun
+    from airflow_provider_ernest.history.sizes import Today
+
+PRODUCTION = "production"
+"""The name of what a job runs on where neither its logs nor the user tell it."""
 
 MOST_SECONDS = 1800.0
 """Limit for reading logs; what was read by then counts."""
@@ -39,13 +44,15 @@ class ReadHistoryOperator(OfJob, BaseOperator):
     reading a log twice.
 
     Returns for each type of machine ``{"observations", "notes", "left_out"}``: `Observation` documents,
-    sentences for the user, and the numbers of runs that do not count by reason.
+    sentences for the user, and the numbers of runs that do not count by reason. Without `types` it is the one
+    that the job runs on today, if any run ended well, and there are also ``basis``, a `HistoryBasis` document
+    with a replay, and ``machine``, what the others are told of an executor.
 
     Args:
         history: where the past runs are recorded.
         types: a mapping for each type of machine: ``instance_type``; ``is_name``, true if that is only the
             user's name, which no log has; ``executor_cores`` and ``executor_memory_megabytes``, also as
-            templates, None if unknown.
+            templates, None if unknown. None where the past runs are all there is to learn from.
         conditions: of this run by type: ``find.output["conditions"]``, also as JSON text.
         artifact_sha256: ``find.output["artifact_sha256"]``.
         store: root of the model store; None for ``[ernest] store``.
@@ -71,8 +78,8 @@ class ReadHistoryOperator(OfJob, BaseOperator):
         *,
         history: EventLogs | Mapping[str, Any] | str,
         job: SparkJob | Mapping[str, Any],
-        input: SampledInput | Mapping[str, Any] | str,  # noqa: A002 - the word that fits
-        types: Sequence[Mapping[str, Any]],
+        input: SampledInput | Mapping[str, Any] | str | None = None,  # noqa: A002 - the word that fits
+        types: Sequence[Mapping[str, Any]] | None = None,
         conditions: Any = None,
         artifact_sha256: str | None = None,
         store: str | None = None,
@@ -80,7 +87,7 @@ class ReadHistoryOperator(OfJob, BaseOperator):
     ) -> None:
         super().__init__(**kwargs)
         self.history: Any = as_template(EventLogs, history, "history")
-        self._keep_job(job, input)
+        self._keep_job(job, *([] if input is None else [input]))
         self.types = types
         self.conditions = conditions
         self.artifact_sha256 = artifact_sha256
@@ -88,27 +95,74 @@ class ReadHistoryOperator(OfJob, BaseOperator):
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Read, choose, and say what counts."""
-        from airflow_provider_ernest.views.tables import past_runs_table
-
         with no_vain_retries(), failure_pushed(context):
             logs = settings_of(EventLogs, self.history, "history")
             runs = self._runs_of_job(logs)
+            if self.types is None:
+                return self._as_it_runs(logs, runs)
             found = {str(each["instance_type"]): self._of_type(each, logs, runs) for each in self.types}
         for name, history in found.items():
             if not history.observations:
                 self.log.warning("%s: no past run of the job counts; sample runs are made as usual.", name)
-            for line in past_runs_table(history.runs, history.observations, history.reasons):
-                self.log.info("%s", line)
-            for note in history.notes:
-                self.log.info("%s", note)
-        return {
-            name: {
-                "observations": [each.to_dict() for each in history.observations],
-                "notes": list(history.notes),
-                "left_out": history.reasons,
-            }
-            for name, history in found.items()
+            self._tell(history)
+        return {name: _document(history) for name, history in found.items()}
+
+    def _tell(self, history: History) -> None:
+        from airflow_provider_ernest.views.tables import past_runs_table
+
+        for line in past_runs_table(history.runs, history.observations, history.reasons):
+            self.log.info("%s", line)
+        for note in history.notes:
+            self.log.info("%s", note)
+
+    def _as_it_runs(self, logs: EventLogs, runs: Sequence[PastRun]) -> dict[str, Any]:
+        """What the job's runs tell where nothing else is known of it."""
+        from airflow_provider_ernest.history.observations import is_good
+        from airflow_provider_ernest.history.sizes import history_of, today_of
+
+        oldest_first = sorted(runs, key=lambda run: run.started_at)
+        good = [run for run in oldest_first if is_good(run)]
+        if not good:
+            failed = f", and none of {len(runs)} runs ended well" if runs else ""
+            self.log.warning(
+                "No run of %r is known from %s%s: production keeps the size that it has. After its first run "
+                "other sizes are known by its replay.",
+                str(logs.job or self._rendered_job().name),
+                logs.place,
+                failed,
+            )
+            return {}
+        today = today_of(good)
+        name = logs.instance_type or today.instance_type or PRODUCTION
+        history = history_of(oldest_first, today, most_runs=logs.most_runs)
+        named = [replace(run, instance_type=name) for run in history.observations]
+        history = replace(history, observations=tuple(named))
+        self._tell(history)
+        machine = {
+            "kind": "existing",
+            "instance_type": name,
+            "executor_cores": today.executor_cores,
+            "executors_per_machine": today.executors_per_machine,
+            "sizes": dict(today.runs[-1].sizes),
         }
+        basis = self._basis(logs, oldest_first, today)
+        return {name: {**_document(history), "basis": basis.to_dict(), "machine": machine}}
+
+    def _basis(self, logs: EventLogs, runs: Sequence[PastRun], today: Today) -> HistoryBasis:
+        """What a replay of the job's typical runs tells; nothing of logs that cannot be replayed."""
+        from airflow_provider_ernest.exceptions import ErnestError
+        from airflow_provider_ernest.history.scan import profiles
+        from airflow_provider_ernest.history.sizes import basis_of, runs_to_profile
+        from airflow_provider_ernest.operators.task_context import folder
+
+        read = profiles(runs_to_profile(runs), processes=logs.processes, cache=folder("history"))
+        found = [profile for _, profile in read if profile is not None]
+        try:
+            return basis_of(runs, found, today)
+        except (ErnestError, ArithmeticError, ValueError) as error:
+            # A log is whatever an application wrote.
+            self.log.warning("No run can be replayed: %s", error)
+            return basis_of(runs, [], today)
 
     def _runs_of_job(self, logs: EventLogs) -> list[PastRun]:
         """The job's runs, including those whose names end in another number or random suffix."""
@@ -211,9 +265,17 @@ class ReadHistoryOperator(OfJob, BaseOperator):
             # Never rendered, for secrets: what is a template is not known.
             settings={name: str(value) for name, value in self.conf.items() if not is_template(value)},
             main=self.submit_options.get("java_class") or application,
-            code_changed_at=changed_at(application),
+            code_changed_at=changed_at(application) if application else None,
             holds_since=holds_since,
         )
+
+
+def _document(history: History) -> dict[str, Any]:
+    return {
+        "observations": [each.to_dict() for each in history.observations],
+        "notes": list(history.notes),
+        "left_out": history.reasons,
+    }
 
 
 def _since(logs: EventLogs) -> datetime | None:

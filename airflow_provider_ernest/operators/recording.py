@@ -452,7 +452,7 @@ def _cost(decision: Decision, *, executors: float, seconds: float) -> float | No
     """
     if decision.composition:
         return None
-    if decision.billing is not None:
+    if decision.billing is not None and decision.billing.price_per_hour is not None:
         return decision.billing.cost(executors=executors, seconds=seconds).of_the_run
     price = decision.price_per_hour
     return None if price is None else executors * price * seconds / 3600.0

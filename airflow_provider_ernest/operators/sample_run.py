@@ -137,7 +137,7 @@ class SampleRunOperator(OfJob, EmitsLineage, BaseOperator):
             sampled = self._rendered_input()
             require_sample_named(job.application_args, sampled.sampling, reads_all=experiment.scale >= 1)
             handle = sample_cluster(self.cluster, sampled, executors=experiment.executors)
-            require_application(job.application)
+            require_application(job.required_application)
             units = unit(handle.executors_per_machine)
             slots = experiment.executors * handle.cores_per_machine
             with staged_sample(experiment, sampled, folder=staging(context), minimum_files=slots) as sample:
@@ -184,7 +184,7 @@ class SampleRunOperator(OfJob, EmitsLineage, BaseOperator):
         return RunRequest(
             name=f"ernest-sample-{self.experiment['index']}",
             owner=owner_of(context),
-            application=job.application,
+            application=job.required_application,
             application_args=rendered_texts(self, list(job.application_args), names),
             executors=sample.executors,
             executor_cores=handle.cores_per_machine,

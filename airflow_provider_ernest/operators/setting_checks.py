@@ -68,6 +68,7 @@ class SizingSettings:
 
     def check(self) -> None:
         """Refuse settings that do not fit together, as far as they are known."""
+        _ = self.job.required_application
         least = self.bounds.min_scale
         # By design, as if only executors vary.
         reads_all = least not in NOTHING and not is_template(least) and number("min_scale", least) >= 1
@@ -94,8 +95,9 @@ class SizingSettings:
             )
 
     def _check_prices(self) -> None:
-        stated = self.goal.price_per_hour
-        if is_template(stated):
+        stated, rounds = self.goal.price_per_hour, self.bounds.rounds
+        is_needed = self.goal.needs_price(types=len(self.clusters)) or rounds != 1
+        if is_template(stated) or not is_needed:
             return
         of_all, read = prices("price_per_hour", stated)
         # Of a mapping as it is stated: a template in it counts as a price.
@@ -121,7 +123,7 @@ class SizingSettings:
     def _check_emr(self) -> None:
         require_emr_input(self.input)
         require_step_options(self.job.submit_options)
-        application, staging = self.job.application, self.staging_uri
+        application, staging = self.job.required_application, self.staging_uri
         if staging is not None and not is_template(staging):
             s3_folder("staging_uri", staging)
         if staging is None:

@@ -142,14 +142,14 @@ class OfJob:
     """
 
     job: Any
-    input: Any
+    input: Any = None
     application_args: Sequence[str] = ()
     conf: Mapping[str, Any]
     submit_options: Mapping[str, Any]
 
     def _keep_job(self, job: Any, *sampled: Any) -> None:
         """Keep the job, and its input if the operator takes one."""
-        for given in sampled:  # None, too, is refused
+        for given in sampled:
             self.input = as_template(SampledInput, given, "input")
         if is_template(job):
             raise InvalidParameterError(
@@ -193,8 +193,8 @@ def as_mappings(kwargs: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def artifact_hash(application: str, submit_options: Mapping[str, Any], *, log: Any) -> str | None:
-    """Return the hash of an application and its dependencies; None, with a warning, if it cannot be read.
+def artifact_hash(application: str | None, submit_options: Mapping[str, Any], *, log: Any) -> str | None:
+    """Return the hash of an application and its dependencies; None if it is not named or cannot be read.
 
     Raises:
         MissingResourceError: the application's path is local, and cannot be read.
@@ -202,6 +202,8 @@ def artifact_hash(application: str, submit_options: Mapping[str, Any], *, log: A
     from airflow_provider_ernest.hooks.aws import s3_clients
     from airflow_provider_ernest.spark.artifact import artifact_paths, hash_where_readable
 
+    if application is None:
+        return None
     own, *dependencies = artifact_paths(application, submit_options)
     return hash_where_readable(own, dependencies=dependencies, log=log, s3_clients=s3_clients())
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 from itertools import compress
 from statistics import median
 from typing import Required, TypedDict, Unpack
@@ -12,15 +14,18 @@ import numpy as np
 
 from airflow_provider_ernest.documents.base import Origin, new_stamp
 from airflow_provider_ernest.documents.models import (
+    NOT_VALIDATED,
     AveragingPrior,
     FittedTerm,
     Fold,
+    HistoryBasis,
     Model,
     TrainingCluster,
     Validation,
 )
 from airflow_provider_ernest.documents.runs import Design, Observation, RunConditions
 from airflow_provider_ernest.exceptions import (
+    ErnestError,
     FitError,
     InadequateModelError,
     InvalidParameterError,
@@ -49,6 +54,7 @@ from airflow_provider_ernest.prediction.terms import (
 )
 from airflow_provider_ernest.settings.bounds import AVERAGING, RELATIVE
 from airflow_provider_ernest.words import as_percent, duration, duration_range, input_share, percentage, plain
+from airflow_provider_ernest.words import executors as executors_in_words
 
 
 class Kept(TypedDict, total=False):
@@ -61,6 +67,7 @@ class Kept(TypedDict, total=False):
     input_path: str | None
     origin: Origin | None
     design: Design | None
+    basis: HistoryBasis | None
     cluster: TrainingCluster | None
     conditions: RunConditions | None
 
@@ -84,7 +91,8 @@ def train(
         warnings: what is to be known of the runs before the model is trusted.
         kept: what the model keeps beside it; `job` at least, and "local" for a type that is not told. With a
             design that makes no runs, past runs were found to tell enough, even if all had the same
-            executors.
+            executors. With a basis past runs are all there is: what they cannot tell is no error, and the
+            basis says so.
 
     Raises:
         FitError: the observations are too few, cannot be of one model, do not determine the terms, or
@@ -95,6 +103,8 @@ def train(
     iterations = _one_of(observations, "iterations")
     _one_of(observations, "instance_type")
     prior = prior_for(observations, prior) if method == AVERAGING else None
+    if (basis := kept.get("basis")) is not None:
+        return _of_history(observations, basis, names=names, prior=prior, warnings=warnings, kept=kept)
     predictor = new_predictor(method, terms=names, prior=prior)
     design = kept.get("design")
     is_of_past_runs = method == AVERAGING and design is not None and not design.experiments
@@ -122,6 +132,67 @@ def train(
         startup_seconds=median(run.startup_seconds for run in observations),
         trained_iterations=iterations,
         warnings=(*warnings, *warnings_about(predictor, names, observations)),
+    )
+
+
+def fit_past_runs(
+    observations: Sequence[Observation], *, terms: Sequence[str], prior: AveragingPrior | None
+) -> tuple[TermAveraging | None, str]:
+    """The average over terms that fits past runs, and why it does not tell of other sizes; empty if it does.
+
+    Runs of one size, or too few, still tell of runs of that size with more or less input. None where no
+    average fits the runs.
+    """
+    predictor, columns = TermAveraging(terms=terms, prior=prior), observed_columns(observations)
+    first = observations[0]
+    if all(run.executors == first.executors for run in observations):  # as fitting would say, at length
+        size = executors_in_words(first.executors, executors_per_machine=first.executors_per_machine)
+        why_not = f"all runs had {size}."
+    else:
+        try:
+            return predictor.fit(**columns), ""
+        except TooFewObservationsError as error:
+            why_not = error.message
+        except ErnestError as error:
+            return None, error.message
+    return predictor.fit_undetermined(**columns), why_not
+
+
+def _of_history(
+    observations: Sequence[Observation],
+    basis: HistoryBasis,
+    *,
+    names: tuple[str, ...],
+    prior: AveragingPrior | None,
+    warnings: Sequence[str],
+    kept: Kept,
+) -> Model:
+    """The model of past runs alone, with terms as far as these tell them."""
+    predictor, why_not = fit_past_runs(observations, terms=names, prior=prior)
+    validation = NOT_VALIDATED
+    if predictor is not None and len({run.configuration for run in observations}) > 1:
+        apart = list(compress(observations, predictor.apart_))
+        new = partial(TermAveraging, terms=names, prior=prior)
+        validation = leave_one_out(new, observations, apart=apart)
+    about = [f"The past runs make no model: {why_not}"]
+    if predictor is not None:
+        about = [*_about_different_work(observations), *_about_the_averaging(predictor, observations)]
+    details: Kept = {"instance_type": "local", **kept}
+    details["basis"] = replace(
+        basis, is_modelled=predictor is not None, is_determined=predictor is not None and not why_not
+    )
+    return Model(
+        **details,
+        **new_stamp(),
+        method=AVERAGING,
+        terms=fitted_terms(predictor, names) if predictor else (),
+        prior=prior,
+        noise=predictor.noise_ if predictor else 0.0,
+        validation=validation,
+        observations=tuple(observations),
+        startup_seconds=median(run.startup_seconds for run in observations),
+        trained_iterations=_one_of(observations, "iterations"),
+        warnings=(*warnings, *about),
     )
 
 
@@ -258,11 +329,12 @@ def warnings_about(
     predictor: Predictor, terms: Sequence[str], observations: Sequence[Observation]
 ) -> tuple[str, ...]:
     """What a user should know before trusting a predictor with these terms, fitted to these observations."""
-    counts = "Their median counts." if isinstance(predictor, TermAveraging) else "All of them count."
-    warnings = [*_about_the_design(observations), *_about_different_work(observations, counts)]
+    warnings = _about_the_design(observations)
     if isinstance(predictor, TermAveraging):
-        warnings += _about_the_averaging(predictor, observations)
-    elif len(observations) == len(terms):
+        warnings += _about_different_work(observations)
+        return (*warnings, *_about_the_averaging(predictor, observations))
+    warnings += _about_different_work(observations, "All of them count.")
+    if len(observations) == len(terms):
         warnings.append(
             f"There are as many observations as terms ({len(terms)}): the model fits them whatever they are, "
             "and only the cross-validation error says something about it."
@@ -285,7 +357,9 @@ def _about_the_design(observations: Sequence[Observation]) -> list[str]:
     return warnings
 
 
-def _about_different_work(observations: Sequence[Observation], counts: str) -> list[str]:
+def _about_different_work(
+    observations: Sequence[Observation], counts: str = "Their median counts."
+) -> list[str]:
     """Inputs of the same size need not be the same work, and then scale does not tell the time."""
     found = defaultdict(list)
     for run in observations:

@@ -83,7 +83,7 @@ class Billing:
     def completed(
         self,
         *,
-        price_per_hour: float,
+        price_per_hour: float | None,
         training_dollars: float | None,
         master_price_per_hour: float = 0.0,
         market: str | None = None,

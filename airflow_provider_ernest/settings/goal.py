@@ -175,8 +175,11 @@ class SizingGoal:
     max_error_percent: Number = setting(
         positive, "median leave-one-out error above which a model is inadequate", default=MAX_ERROR_PERCENT
     )
-    on_inadequate: str = setting(
-        one_of(ON_INADEQUATE), 'what to do then: "fail" or "warn"', default=FAIL_TRAINING
+    on_inadequate: str | None = setting(
+        one_of(ON_INADEQUATE),
+        'what to do then: "fail" or "warn"; default: "fail", but "warn" of past runs alone, whose intervals '
+        "are as wide as they scatter",
+        default=None,
     )
 
     def __post_init__(self) -> None:
@@ -239,6 +242,10 @@ class SizingGoal:
                 remedy="Allow one of these, or change min_executors and max_executors.",
             )
         return counts
+
+    def needs_price(self, *, types: int) -> bool:
+        """Whether nothing can be chosen without one: of one type, the fewest executors in time need none."""
+        return self.budget_dollars not in NOTHING or types > 1
 
     def price_of(self, instance_type: str) -> float | None:
         """Dollars that are stated for an executor of a type and hour; None where the cluster tells them."""

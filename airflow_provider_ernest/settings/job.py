@@ -75,7 +75,9 @@ class SparkJob:
     """The application to size: the same one, with the same arguments, as in production."""
 
     name: str = setting(line, "names the job in the model store; models are kept per job and type of machine")
-    application: str = setting(line, "path of the JAR or .py file")
+    application: str | None = setting(
+        line, "path of the JAR or .py file; needed for sample runs only", default=None
+    )
     application_args: Sequence[str] = setting(
         listed_texts,
         "its arguments. {{ sample.input }}, {{ sample.scale }}, {{ sample.executors }}, "
@@ -115,6 +117,18 @@ class SparkJob:
                 "cannot be predicted from sample runs with an unknown number of iterations",
                 remedy="Give sample_iterations, too: the number that {{ sample.iterations }} stands for.",
             )
+
+    @property
+    def required_application(self) -> str:
+        """The application; an `InvalidParameterError` where none is named, and so none can be submitted."""
+        if self.application is None:
+            raise InvalidParameterError(
+                "application",
+                None,
+                "is needed for sample runs",
+                remedy="Give SparkJob(application=...), or learn from history alone, without a cluster.",
+            )
+        return self.application
 
 
 @settings

@@ -12,8 +12,10 @@ if TYPE_CHECKING:
 
     from airflow_provider_ernest.documents.runs import ExecutorBounds
 
+INSTANCES = "spark.executor.instances"
+
 SIZES = {
-    "num_executors": "spark.executor.instances",
+    "num_executors": INSTANCES,
     "executor_cores": "spark.executor.cores",
     "executor_memory": "spark.executor.memory",
     "total_executor_cores": "spark.cores.max",
@@ -45,11 +47,11 @@ def refuse_sizes(options: Mapping[str, Any], *, within: str = "") -> None:
 def sizing_conf(
     *,
     executors: int,
-    executor_cores: int,
+    executor_cores: int | None,
     executors_wait_seconds: float = 1800.0,
     bounds: ExecutorBounds | None = None,
 ) -> dict[str, str]:
-    """Properties for a run on exactly so many executors of so many cores.
+    """Properties for a run on exactly so many executors of so many cores, or of those that they have anyway.
 
     They serve a standalone master (``spark.cores.max``) and YARN or Kubernetes (``spark.executor.instances``)
     alike. No task starts before all executors are there (for `executors_wait_seconds`): Spark would begin
@@ -62,16 +64,19 @@ def sizing_conf(
     Spark tracks which executors hold shuffle data ("Dynamic Resource Allocation", Spark documentation).
     """
     count("executors", executors)
-    count("executor_cores", executor_cores)
+    of_cores: dict[str, str] = {}
+    if executor_cores is not None:
+        of_cores["spark.executor.cores"] = str(count("executor_cores", executor_cores))
+        if bounds is None:
+            of_cores["spark.cores.max"] = str(executors * executor_cores)
     if bounds is None:
         allocation = {
-            "spark.cores.max": str(executors * executor_cores),
-            "spark.executor.instances": str(executors),
+            INSTANCES: str(executors),
             "spark.dynamicAllocation.enabled": "false",
         }
     else:
         allocation = {
-            "spark.executor.instances": str(bounds.initial),  # Spark begins with no fewer
+            INSTANCES: str(bounds.initial),  # Spark begins with no fewer
             "spark.dynamicAllocation.enabled": "true",
             "spark.dynamicAllocation.minExecutors": str(bounds.minimum),
             "spark.dynamicAllocation.initialExecutors": str(bounds.initial),
@@ -80,7 +85,7 @@ def sizing_conf(
         }
     return {
         **allocation,
-        "spark.executor.cores": str(executor_cores),
+        **of_cores,
         "spark.scheduler.minRegisteredResourcesRatio": "1.0",
         "spark.scheduler.maxRegisteredResourcesWaitingTime": f"{max(1, round(executors_wait_seconds))}s",
         "spark.locality.wait": "0s",

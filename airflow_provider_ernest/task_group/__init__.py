@@ -1,4 +1,8 @@
-"""The whole chain of sizing steps as one task group, to put ahead of a production task."""
+"""The whole chain of sizing steps as one task group, to put ahead of a production task.
+
+Two chains: of past runs alone (`task_group.history`), and with sample runs on clusters
+(`task_group.training`), which past runs may spare.
+"""
 
 from __future__ import annotations
 
@@ -25,6 +29,7 @@ from airflow_provider_ernest.settings import (
 )
 from airflow_provider_ernest.settings.goal import FAIL
 from airflow_provider_ernest.settings.values import flag, require_type
+from airflow_provider_ernest.task_group.history import history_tasks, refuse_without_cluster
 from airflow_provider_ernest.task_group.training import (
     OPERATORS,
     WITHOUT_DESIGN,
@@ -50,10 +55,25 @@ REUSE = Reuse()
 
 
 class ErnestTaskGroup(TaskGroup):
-    """Design, cluster, sample runs, model, decision: everything ahead of the production task.
+    """Everything ahead of a production task that tells how large it should be.
 
-    First a stored model that still holds for the job is looked for; if there is one, the training is skipped.
-    See `FindModelOperator`.
+    From the runs that exist nothing is started and nothing paid. They are read (only new ones in full), a
+    model is fitted, and executors are chosen; with too few runs production keeps its size, or the replay of
+    one tells of others, and the decision's ``basis`` says which it was:
+
+    .. code-block:: python
+
+        ernest = ErnestTaskGroup(
+            job=SparkJob(name="enrich"),
+            history=EventLogs("s3a://logs/spark-events"),
+            goal=SizingGoal(deadline_seconds=3600, max_executors=40),
+        )
+        production = SparkSubmitOperator(..., conf=ernest.job_conf())
+        ernest >> production
+
+    With a cluster, sample runs are made on it: design, cluster, runs, model, decision. First a stored model
+    that still holds for the job is looked for; if there is one, the training is skipped. See
+    `FindModelOperator`.
 
     .. code-block:: python
 
@@ -82,12 +102,16 @@ class ErnestTaskGroup(TaskGroup):
 
     Args:
         job: the application to size.
-        input: the production input and how to sample it.
-        bounds: what the sample runs may be.
+        goal: what the production run must keep to.
+        history: where past runs of the job are known from, such as ``EventLogs("s3a://bucket/spark-events")``.
+            Without a cluster they are all there is to learn from. With one they are read if no stored model
+            holds, and count as observations that cost nothing: only the sample runs that are still missing
+            are made; if none is, no cluster is started for them.
         cluster: for the sample runs: a `LocalClusterSpec`, an `EC2ClusterSpec` or an `EmrJobFlow` to start,
             or a `ConnectedCluster` that is there already. A list of them, one for each type of machine, to
-            choose among several types.
-        goal: what the production run must keep to.
+            choose among several types. None for none.
+        input: the production input and how to sample it.
+        bounds: what the sample runs may be.
         model: how the model is fitted; None for the most accurate way known.
         cluster_options: further arguments of the operator that starts the cluster, such as aws_conn_id,
             region_name and deferrable. For clusters of several kinds, use the ``default_args`` of
@@ -101,9 +125,6 @@ class ErnestTaskGroup(TaskGroup):
         staging_uri: s3:// folder that a local application is uploaded to, for EMR.
         store: root of the model store; None for ``[ernest] store``.
         reuse: how long a stored model is good for; None to train in each run.
-        history: where past runs of the job are known from, such as ``EventLogs("s3a://bucket/spark-events")``.
-            They are read if no stored model holds, and count as observations that cost nothing: only the
-            sample runs that are still missing are made; if none is, no cluster is started for them.
         on_stale: callables or Airflow notifiers, called when a model no longer holds for the job.
         report_bottlenecks: profile the sample runs, and report why the job takes as long as it does; see
             `BottleneckReportOperator`. Nothing waits for it.
@@ -119,8 +140,9 @@ class ErnestTaskGroup(TaskGroup):
             warning says so. As any template it makes no task wait: `config`, or ``ernest >> production``,
             puts production behind the decision.
         cluster: the handle of the cluster that production may run on, resized if that was asked for; None
-            with several types.
-        teardown: the task that ends the cluster, drawn beside the group; a list of them with several types.
+            with several types, and with none.
+        teardown: the task that ends the cluster, drawn beside the group; a list of them with several types,
+            empty without any.
 
     Raises:
         InvalidParameterError: what cannot be, when the DAG file is parsed.
@@ -130,10 +152,11 @@ class ErnestTaskGroup(TaskGroup):
         self,
         *,
         job: SparkJob,
-        input: SampledInput,  # noqa: A002 - the word that fits
-        bounds: DesignBounds,
-        cluster: ClusterSpec | Sequence[ClusterSpec],
         goal: SizingGoal,
+        history: EventLogs | None = None,
+        cluster: ClusterSpec | Sequence[ClusterSpec] | None = None,
+        input: SampledInput | None = None,  # noqa: A002 - the word that fits
+        bounds: DesignBounds | None = None,
         model: ModelSettings | None = None,
         cluster_options: Mapping[str, Any] | None = None,
         resize_for_production: bool = False,
@@ -143,17 +166,40 @@ class ErnestTaskGroup(TaskGroup):
         staging_uri: str | None = None,
         store: str | None = None,
         reuse: Reuse | None = REUSE,
-        history: EventLogs | None = None,
         on_stale: Any = (),
         report_bottlenecks: bool = True,
         group_id: str = "ernest",
         **group_options: Any,
     ) -> None:
         super().__init__(group_id=group_id, **group_options)
-        clusters = _listed(cluster)
         require_type("reuse", reuse or REUSE, Reuse)
         if history is not None:
             require_type("history", history, EventLogs)
+        self.cluster: Any = None
+        self.teardown: Any = []
+        if cluster is None:
+            refuse_without_cluster(
+                input=input,
+                bounds=bounds,
+                cluster_options=cluster_options,
+                resize_for_production=resize_for_production,
+                staging_uri=staging_uri,
+            )
+            with self:
+                self._offer(
+                    history_tasks(
+                        job=job, history=history, goal=goal, model=model or ModelSettings(), store=store
+                    )
+                )
+            return
+        if input is None or bounds is None:
+            raise InvalidParameterError(
+                "input" if input is None else "bounds",
+                None,
+                "is needed beside a cluster: sample runs are designed by it",
+                remedy="Give it, or leave the cluster out and learn from history alone.",
+            )
+        clusters = _listed(cluster)
         flag("resize_for_production", resize_for_production)
         stated = TaskGroupSettings(
             job=job,
@@ -192,8 +238,7 @@ class ErnestTaskGroup(TaskGroup):
             find = _find_task(stated, branches, read=read, reuse=reuse, on_stale=on_stale)
             choose = _choose_task(stated, branches, begins_with=[find.task_id])
             find >> choose
-            self.cluster: Any = None
-            self.teardown: Any = [branch.terminate for branch in branches]
+            self.teardown = [branch.terminate for branch in branches]
             if is_one:
                 # Where the cluster is production's, too, the decision needs its handle, with or without runs.
                 branches[0].create >> empty_task("cluster_ready") >> choose
@@ -204,6 +249,10 @@ class ErnestTaskGroup(TaskGroup):
                 )
                 choose >> resize >> self.teardown
                 self.cluster = resize.output
+        self._offer(choose)
+
+    def _offer(self, choose: ChooseConfigOperator) -> None:
+        """What the production task takes of the decision."""
         self.config: Any = choose.output
         self._choose = choose
         # Not as an XComArg, which fails the task where there is no such XCom: nobody runs without a size, but

@@ -367,7 +367,7 @@ def _tiles(shown: Alternative, asked: Asked) -> Iterator[Tile]:
     if asked.is_priced:
         month = standing.runs_per_month or 0.0
         runs = counted(round(month), "run")
-        a_month = f"{dollars(shown.cost * month)} a month, by {runs}" if round(month) else ""
+        a_month = f"{dollars((shown.cost or 0.0) * month)} a month, by {runs}" if round(month) else ""
         notes = _notes(a_month, _paid_for(asked.decision))
         yield Tile(name="cost", label="Cost of a run", value=dollars(shown.cost), notes=notes)
     if asked.limits and shown.probability is not None and (asked.decision or asked.error):
@@ -454,12 +454,14 @@ def _out_of_reach(asked: Asked, error: ErnestError) -> str:
 
 
 def _checks(asked: Asked, opinion: ReplayOpinion | None) -> Iterator[Check]:
-    median = asked.model.validation.median_error_percent
+    model, median = asked.model, asked.model.validation.median_error_percent
+    run = "sample run" if model.basis is None else "past run"
+    known = f"Each {run}, predicted from the others, was off by {percentage(median)} (median)."
     yield Check(
         name="error",
         title=f"Typical error under {count(MAX_ERROR_PERCENT)} %",
-        words=f"Each sample run, predicted from the others, was off by {percentage(median)} (median).",
-        passed=error_tone(median) != BAD,
+        words=model.known_by if median is None else known,
+        passed=None if median is None else error_tone(median) != BAD,
     )
     beyond = f"{asked.shown.extrapolates}." if asked.shown and asked.shown.extrapolates else ""
     yield Check(
@@ -500,9 +502,10 @@ def _tried(asked: Asked) -> str:
 def _compared(asked: Asked, shown: Alternative) -> list[tuple[str, Alternative | None]]:
     """At most four configurations to compare, by their roles."""
     alternatives = asked.choice.alternatives
+    least = "Cheapest" if asked.is_priced else f"Fewest {asked.unit}-hours"
     if asked.decision is not None:
         return [
-            ("Cheapest that meets it" if asked.limits else "Cheapest", cheapest_that_meets(alternatives)),
+            (f"{least} that meets it" if asked.limits else least, cheapest_that_meets(alternatives)),
             ("Chosen", shown),
             ("Next faster", next_faster(alternatives, shown)),
             ("Fastest", fastest(alternatives)),

@@ -22,6 +22,7 @@ from airflow_provider_ernest.prediction.amdahl import ExtendedAmdahl
 from airflow_provider_ernest.prediction.predict import ModelForecast, check_method, no_prediction
 from airflow_provider_ernest.prediction.terms import check_terms
 from airflow_provider_ernest.settings import Billing, SizingGoal
+from airflow_provider_ernest.settings.billing import no_price
 from airflow_provider_ernest.settings.bounds import AVERAGING
 from airflow_provider_ernest.settings.goal import CHEAPEST
 from airflow_provider_ernest.store.catalogue import CatalogueEntry, entry_of
@@ -71,9 +72,6 @@ def _beyond_all_bounds(model: Model) -> FitError:
     )
 
 
-ANY_PRICE = 1.0
-"""Used if no price is known; what follows from it is not shown."""
-
 RUNNERS_UP = 3
 
 NO_PRICE = "The price is not known. Give the dollars for one {unit} and hour."
@@ -110,8 +108,7 @@ def _chosen(
     """The choice, and the types that are left out of it."""
     _check_model(model)
     price = request.price_per_hour
-    # Without a price nothing can be chosen, but all the rest can be shown.
-    offers = [_offer(model, ANY_PRICE if price is None else price, request)]
+    offers = [_offer(model, price, request)]
     skipped: dict[str, str] = {}
     for other in other_types(store, model, entries, readable) if price is not None else ():
         try:
@@ -122,7 +119,7 @@ def _chosen(
     beyond = {
         each.instance_type
         for each in choice.alternatives
-        if not all(map(math.isfinite, (each.seconds, each.cost, *(each.nearly_certain_seconds or ()))))
+        if not all(map(math.isfinite, (each.seconds, each.expense, *(each.nearly_certain_seconds or ()))))
     }
     if model.instance_type in beyond:
         raise _beyond_all_bounds(model)
@@ -165,7 +162,7 @@ def _curve(choice: Choice, model: Model, iterations: int | None) -> tuple[CurveP
     )
 
 
-def _offer(model: Model, price_per_hour: float, request: PredictionRequest) -> Offer:
+def _offer(model: Model, price_per_hour: float | None, request: PredictionRequest) -> Offer:
     return Offer(model=model, executors=request.counts(), billing=request.billing_at(price_per_hour))
 
 
@@ -314,20 +311,15 @@ def prediction_alone(
         executors: numbers of machines, at least one.
         scale: the production input relative to the one that was sampled.
         iterations: of the production run, for iterative jobs; see `prediction.predict_seconds`.
-        billing: None for neither costs nor choice.
-        goal: needs `billing`; its scale is replaced.
+        billing: None for no costs.
+        goal: needs `billing` for a budget; its scale is replaced.
 
     Raises:
-        InvalidParameterError: a parameter is invalid, or there is a goal and no price.
+        InvalidParameterError: a parameter is invalid, or there is a budget and no price.
     """
-    if goal is not None and billing is None:
-        raise InvalidParameterError(
-            "price_per_hour",
-            None,
-            "is missing",
-            remedy="A choice needs the dollars for one machine and hour.",
-        )
-    offer = Offer(model=model, executors=executors, billing=billing or Billing(price_per_hour=ANY_PRICE))
+    if goal is not None and billing is None and goal.needs_price(types=1):
+        raise no_price(model.instance_type)
+    offer = Offer(model=model, executors=executors, billing=billing or Billing())
     asked = goal or SizingGoal(objective=CHEAPEST, allowed_executors=offer.counts)
     choice = decide(replace(asked, scale=scale), Offered(offers=(offer,)), iterations=iterations)
     _raise_what_hinders(choice, model)
@@ -353,10 +345,11 @@ def _predicted(
     skipped: dict[str, str],
     replays: tuple[Replay, ...] = (),
 ) -> Prediction:
-    """What is shown of a choice: no decision without a goal or a price, no costs without a price."""
+    """What is shown of a choice: no decision without a goal, or a price where that needs one."""
     goal, is_priced = choice.goal, price_per_hour is not None
-    decision = choice.decision if has_goal and is_priced else None
-    error = choice.error if has_goal and is_priced else None
+    is_answered = has_goal and (is_priced or not goal.needs_price(types=1))
+    decision = choice.decision if is_answered else None
+    error = choice.error if is_answered else None
     why = str(error) if error else NO_PRICE.format(unit=unit(model.executors_per_machine))
     asked = Asked(
         model=model,

@@ -92,7 +92,7 @@ class PredictionRequest:
             allowed_executors=self.counts(),
         )
 
-    def billing_at(self, price_per_hour: float) -> Billing:
+    def billing_at(self, price_per_hour: float | None) -> Billing:
         """The billing at a price; without the training if it is not stated how many runs share it."""
         training = None if self.billing.expected_runs is None else self.billing.training_dollars
         asked = replace(self.billing, training_dollars=training)

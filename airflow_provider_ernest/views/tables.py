@@ -56,12 +56,15 @@ def decision_table(decision: Decision) -> list[str]:
     )
     if decision.predicted_seconds is None:
         return [*lines, f"fallback: {_executors(decision)}, without a prediction"]
-    lines.append(
-        f"{_executors(decision)}: {duration(decision.predicted_seconds)} for "
-        f"{dollars(decision.predicted_cost or 0.0)}; leave-one-out error of the model "
-        f"{percentage(decision.error_percent)} (median), {percentage(decision.max_error_percent)} (largest)"
-    )
-    lines += _certainty(decision)
+    line = f"{_executors(decision)}: {duration(decision.predicted_seconds)}"
+    if decision.predicted_cost is not None:
+        line += f" for {dollars(decision.predicted_cost)}"
+    if decision.error_percent is not None:
+        line += (
+            f"; leave-one-out error of the model {percentage(decision.error_percent)} (median), "
+            f"{percentage(decision.max_error_percent)} (largest)"
+        )
+    lines += [line, *_certainty(decision), *filter(None, [decision.basis])]
     return [line.rstrip() for line in lines]
 
 
@@ -89,19 +92,20 @@ def _table_of(
     shown = _shown(alternatives, marked)
     width = max(len("type"), *(len(each.instance_type) for each in shown)) if len(names) > 1 else 0
     certain = any(each.probability is not None for each in shown)
+    is_priced = any(each.cost is not None for each in shown)
     units = f"{unit(shown[0].executors_per_machine)}s"
     lines = [
         (f"{'type':{width}}  " if width else "")
-        + f"{units}    seconds   80 % of runs take, s    dollars"
+        + f"{units}    seconds   80 % of runs take, s"
+        + ("    dollars" if is_priced else "")
         + ("       chance" if certain else "")
     ]
     for each in shown:
         line = f"{each.instance_type:{width}}  " if width else ""
         line += f"{each.executors:{len(units)}d}  {tenths(each.seconds):>9s}  "
         likely = " to ".join(map(tenths, each.likely_seconds)) if each.likely_seconds else UNKNOWN
-        line += f"{likely:>21s}  {dollars(each.cost):>9s}  " + (
-            f"{probability(each.probability, asked):>11s}  " if certain else ""
-        )
+        line += f"{likely:>21s}  " + (f"{dollars(each.cost):>9s}  " if is_priced else "")
+        line += f"{probability(each.probability, asked):>11s}  " if certain else ""
         lines.append(line + _joined(_marks(each, marked, mark, asked), SCREEN_WIDTH - len(line)))
     of = len(alternatives)
     if len(shown) < of:
@@ -112,7 +116,7 @@ def _table_of(
 def _shown(alternatives: Sequence[Alternative], marked: Alternative | None) -> list[Alternative]:
     if len(alternatives) <= MOST_ALTERNATIVES:
         return list(alternatives)
-    front = on_pareto_front([(each.seconds, each.cost) for each in alternatives])
+    front = on_pareto_front([(each.seconds, each.expense) for each in alternatives])
     on_front = [position for position, is_on in enumerate(front) if is_on]
     step = max(1.0, (len(on_front) - 1) / (MOST_OF_THE_FRONT - 1))
     kept = {on_front[round(step * number)] for number in range(int((len(on_front) - 1) / step + 0.5) + 1)}
@@ -241,19 +245,20 @@ def model_table(model: Model) -> list[str]:
     """The terms with what they mean, and each observation against its prediction from the others."""
     validation = model.validation
     lines, units = _terms(model), f"{unit(model.executors_per_machine)}s"
-    lines.append(f"run  {units}    scale  seconds  predicted from the others    error")
-    lines += [
-        f"{fold.index:3d}  {fold.executors:{len(units)}d}  {input_share(fold.scale):>7s}  "
-        f"{tenths(fold.seconds):>7s}  {tenths(fold.predicted_seconds):>25s}  "
-        f"{signed_percentage(fold.error_percent):>7s}"
-        for fold in validation.folds
-    ]
-    lines.append(
-        f"leave-one-out error: median {percentage(validation.median_error_percent)}, largest "
-        f"{percentage(validation.max_error_percent)}; a start-up of {duration(model.startup_seconds)} comes "
-        "on top"
-    )
-    return lines
+    if validation.folds:
+        lines += [
+            f"run  {units}    scale  seconds  predicted from the others    error",
+            *(
+                f"{fold.index:3d}  {fold.executors:{len(units)}d}  {input_share(fold.scale):>7s}  "
+                f"{tenths(fold.seconds):>7s}  {tenths(fold.predicted_seconds):>25s}  "
+                f"{signed_percentage(fold.error_percent):>7s}"
+                for fold in validation.folds
+            ),
+            f"leave-one-out error: median {percentage(validation.median_error_percent)}, largest "
+            f"{percentage(validation.max_error_percent)}; a start-up of {duration(model.startup_seconds)} "
+            "comes on top",
+        ]
+    return [*lines, *filter(None, [model.known_by])]
 
 
 def _terms(model: Model) -> list[str]:

@@ -20,8 +20,8 @@ from airflow_provider_ernest.documents.profiles import RunProfile
 from airflow_provider_ernest.documents.runs import Observation, PastRun
 from airflow_provider_ernest.exceptions import ErnestError
 from airflow_provider_ernest.history.observations import History, TodaysRun, observations_of
-from airflow_provider_ernest.history.sizes import today_of
-from airflow_provider_ernest.history.survey import Prices, SurveyGoal, runs_to_profile, surveyed_job
+from airflow_provider_ernest.history.sizes import runs_to_profile, today_of
+from airflow_provider_ernest.history.survey import Prices, SurveyGoal, surveyed_job
 from airflow_provider_ernest.prediction.averaging import TermAveraging
 from airflow_provider_ernest.prediction.predict import observed_columns
 from airflow_provider_ernest.prediction.prior import prior_for

@@ -38,8 +38,8 @@ def test_it_tells_what_it_is_and_marks_what_the_documentation_shows(name):
 def test_production_waits_for_the_decision_and_what_is_started_is_ended(name):
     dag = example(name)
 
-    (choose,) = (task for task in dag.tasks if task.task_id.endswith("choose_config"))
-    behind = choose.get_flat_relative_ids(upstream=False)
+    decisions = [task for task in dag.tasks if task.task_id.endswith("choose_config")]
+    behind = {each for task in decisions for each in task.get_flat_relative_ids(upstream=False)}
     production = [task for task in dag.leaves if not task.is_teardown]
     assert production or any(task.is_teardown for task in dag.leaves)
     assert {task.task_id for task in production} <= behind
@@ -58,7 +58,8 @@ def test_sample_runs_on_several_types_write_to_different_places(name):
         ti = SimpleNamespace(map_index=0, task_id=run.task_id)
         rendered = dag.get_template_env().from_string(" ".join(run.partial_kwargs["job"]["application_args"]))
         places.add(rendered.render(ti=ti, sample=SimpleNamespace(input="input")))
-    assert len(places) == len(runs) > 0
+    assert len(places) == len(runs)
+    assert runs or "history" in name, "of past runs alone none is made"
 
 
 def test_what_the_documentation_includes_is_there():

@@ -51,9 +51,9 @@ def standalone(instance_type: str, *, cores: int, gigabytes: int, price: float =
     return handle("ec2", instance_type, cores=cores, memory_megabytes=memory, price_per_hour=price)
 
 
-def submitted(run: ExampleRun, connection: str) -> list[str]:
+def submitted(run: ExampleRun, connection: str, task: str = "enrich_all_flights") -> list[str]:
     """The command line of spark-submit of a DAG's production."""
-    operator = run.rendered("enrich_all_flights")
+    operator = run.rendered(task)
     assert operator._conn_id == connection
     return operator._get_hook()._build_spark_submit_command(operator.application)
 
@@ -86,6 +86,44 @@ def test_spark_submit_asks_for_an_executor_a_machine(name, connection, master, c
     assert conf["spark.dynamicAllocation.enabled"] == "false"
     if "kubernetes" in name:
         assert conf["spark.kubernetes.executor.request.cores"] == str(cores)
+
+
+def test_production_runs_as_today_before_any_run_is_known_and_then_as_decided(monkeypatch):
+    uri = {"conn_type": "spark", "host": "yarn", "extra": {}}
+    monkeypatch.setenv("AIRFLOW_CONN_SPARK_YARN", json.dumps(uri))
+
+    def conf(run: ExampleRun) -> dict[str, str]:
+        command = submitted(run, "spark_yarn", "production")
+        return dict(one.split("=", 1) for at, one in enumerate(command) if command[at - 1] == "--conf")
+
+    run = ExampleRun("example_ernest_history", deadline_seconds=2400)
+    run.decide()
+    today = {"spark.executor.cores": "4", "spark.executor.memory": "8g"}
+    assert {name: value for name, value in conf(run).items() if "ernest" not in name} == today
+
+    run = ExampleRun("example_ernest_history", deadline_seconds=2400)
+    run.train(handle("existing", "production"))
+    executors = run.decide()["executors"]
+    assert conf(run)["spark.executor.instances"] == str(executors)
+    assert conf(run)["spark.executor.memory"] == "8192m"
+
+
+def test_services_that_need_a_number_get_the_fallback_before_any_run_is_known():
+    run = ExampleRun("example_ernest_history_aws")
+    pushed = {}
+    for group in ("ernest", "ernest_serverless", "ernest_glue"):
+        run.run(f"{group}.choose_config")
+        pushed[group] = {
+            key: value for (task, key), value in run.xcoms.items() if task.startswith(f"{group}.")
+        }
+
+    assert pushed["ernest_glue"]["glue"] == {"WorkerType": "G.1X", "NumberOfWorkers": 11}
+    assert "spark.executor.instances=10" in pushed["ernest"]["spark_arguments"]
+    assert (
+        "spark.executor.instances=10"
+        in pushed["ernest_serverless"]["emr_serverless"]["sparkSubmitParameters"]
+    )
+    assert run.xcoms["ernest_glue.choose_config", "fallback_reason"]
 
 
 def test_emr_starts_the_machines_and_the_executors_decided_on(asked):

@@ -12,12 +12,12 @@ from airflow_provider_ernest.documents.profiles import DRIVER
 from airflow_provider_ernest.documents.runs import ReplayedSize
 from airflow_provider_ernest.documents.surveys import BOTH, REPLAY, SurveyedJob
 from airflow_provider_ernest.history.jobs import DID_NOTHING
+from airflow_provider_ernest.history.sizes import runs_to_profile
 from airflow_provider_ernest.history.survey import (
     Prices,
     SurveyGoal,
     growth_per_month,
     runs_per_month,
-    runs_to_profile,
     survey_of,
     surveyed_job,
 )
