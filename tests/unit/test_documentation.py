@@ -113,9 +113,13 @@ def test_every_route_is_documented():
     assert set(re.findall(r"^\| `/ernest([^`]*)`", page, re.MULTILINE)) == set(routes)
 
 
-def test_the_dag_of_the_readme_is_whole_and_parses():
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    (source,) = re.findall(r"^```python\n(.*?)^```", readme, re.DOTALL | re.MULTILINE)
+README_DAGS = re.findall(
+    r"^```python\n(.*?)^```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
+)
+
+
+@pytest.mark.parametrize("source", README_DAGS, ids=["history", "sample runs"])
+def test_a_dag_of_the_readme_is_whole_and_parses(source):
     names: dict[str, object] = {}
     exec(source, names)
     dag = names["production"].dag
