@@ -360,7 +360,7 @@ def outputs_of_own_executors(decision: Decision, sizes: Mapping[str, Any]) -> di
 def outputs_without_size(sizes: Mapping[str, Any], types: Sequence[Type]) -> dict[str, Any]:
     """The XComs by key where production keeps the size that it has: only the job's own sizes."""
     why = next((each.why_missing for each in types), UNKNOWN)
-    reason = f"No size is known yet: {why}"
+    reason = why[:1].upper() + why[1:]
     own = {str(name): str(value) for name, value in sizes.items()}
     remedy = "State fallback_executors for operators that need a number from the first run on."
     forms = ("executors", "emr_instance_groups", "emr_serverless", "glue", "databricks_cluster")

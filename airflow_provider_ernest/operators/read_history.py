@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseOperator, Context
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
 PRODUCTION = "production"
 """The name of what a job runs on where neither its logs nor the user tell it."""
+
+MOST_NAMES = 5  # of other jobs are told where there is no run of this one
 
 MOST_SECONDS = 1800.0
 """Limit for reading logs; what was read by then counts."""
@@ -92,6 +95,7 @@ class ReadHistoryOperator(OfJob, BaseOperator):
         self.conditions = conditions
         self.artifact_sha256 = artifact_sha256
         self.store = store
+        self._others: set[str] = set()
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Read, choose, and say what counts."""
@@ -176,7 +180,17 @@ class ReadHistoryOperator(OfJob, BaseOperator):
         jobs = by_job(self._runs(logs, job, names), stated=stated, by_program=False)
         plain = {without_version(name) for name in names}
         names |= {job for job, those in jobs.joined.items() if not names.isdisjoint(those) or job in plain}
+        if not any(jobs.runs.get(name) for name in names):
+            self._tell_other_jobs(job)
         return [run for name in names for run in jobs.runs.get(name, ())]
+
+    def _tell_other_jobs(self, job: str) -> None:
+        """Name the jobs that the logs are of: the name may be mistyped."""
+        others = sorted(self._others)
+        if others:
+            near = get_close_matches(job, others, n=MOST_NAMES, cutoff=0.0)
+            more = f" and {len(others) - len(near)} more" if len(others) > len(near) else ""
+            self.log.warning("No log is of a job %r: they are of %s%s.", job, ", ".join(near), more)
 
     def _runs(self, logs: EventLogs, job: str, names: Collection[str]) -> Iterator[PastRun]:
         from airflow_provider_ernest.history.jobs import JobNames, may_be_of
@@ -198,6 +212,8 @@ class ReadHistoryOperator(OfJob, BaseOperator):
             for run in scanned:
                 if may_be_of(run.job, names):
                     yield run
+                else:
+                    self._others.add(run.job)
                 if time.monotonic() > until:
                     self.log.warning(
                         "Not all event logs were read within %.0f s: those that were count.", MOST_SECONDS

@@ -63,7 +63,8 @@ SENTENCES = """
     Model.warnings DecisionRecord.reuse Decision.warnings Decision.basis Decision.fallback_reason
     ModelMark.reason TrainedMachine.culled_because Alternative.extrapolates Alternative.memory_shortage
     RunProfile.headline RunProfile.warnings BottleneckReport.headline BottleneckReport.warnings
-    ReplayOpinion.problem Advice.text Advice.figure Straggler.evidence Decision.worth Design.reason ExecutorLoss.because RunProfile.not_counted
+    ReplayOpinion.problem Advice.text Advice.figure Straggler.evidence Decision.worth Design.reason
+    ExecutorLoss.because RunProfile.not_counted
 """
 """Sentences of ours, which may name what the others hold."""
 

@@ -73,6 +73,8 @@ def log(folder: Path, executors: int, *, number: int = 0, slower: float = 1.0, *
 class Sizing:
     """The DAG of a user who has event logs and nothing else, task by task as Airflow runs it."""
 
+    name = "enrich"
+
     def __init__(self, root: Path, context: dict[str, Any]) -> None:
         self.root, self.context = root, context
         self.logs = root / "spark-events"
@@ -82,7 +84,7 @@ class Sizing:
     def dag(self, *, deadline_seconds: float = 700.0, conf: Any = None, **goal: Any) -> DAG:
         with DAG("nightly", schedule=None) as dag:
             self.group = ErnestTaskGroup(
-                job=SparkJob(name="enrich", conf=conf or {}),
+                job=SparkJob(name=self.name, conf=conf or {}),
                 history=EventLogs(str(self.logs)),
                 goal=SizingGoal(deadline_seconds=deadline_seconds, **{"max_executors": MOST, **goal}),
                 store=str(self.root / "store"),
@@ -136,9 +138,17 @@ def test_without_any_run_production_keeps_its_size_and_is_told_what_comes_next(s
     assert pushed["return_value"] is None
     assert pushed["spark_conf"] == pushed["yarn_conf"] == {"spark.executor.memory": "4g"}
     assert "executors" not in pushed, "an operator that needs a number is not to run without"
-    assert "no run of the job is known yet" in pushed["basis"]
+    assert pushed["basis"].startswith("No run of the job is known yet")
     assert "After its first run" in pushed["basis"]
     assert "fallback_executors" in pushed["unavailable"]["emr_serverless"]
+
+
+def test_who_mistypes_the_name_is_told_which_jobs_there_are(sizing, capsys):
+    log(sizing.logs, 4)
+    sizing.name = "enrihc"
+    sizing.run()
+
+    assert "No log is of a job 'enrihc': they are of enrich." in "".join(capsys.readouterr())
 
 
 @pytest.mark.parametrize(
