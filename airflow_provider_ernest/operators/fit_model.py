@@ -154,6 +154,7 @@ class FitModelOperator(OfJob, EmitsLineage, BaseOperator):
             planned = optional_document("design", self.design)
             design = Design.from_dict(planned) if planned else None
             past = past_observations(self.history, design, observations)
+            # Else past runs may be all there is, and too few of them are no failure.
             is_history_alone = self.history is not None and not (observations or design)
             if is_history_alone and not past:
                 # A state, and no failure: production keeps its size, and its run is the first that is known.
@@ -193,7 +194,9 @@ class FitModelOperator(OfJob, EmitsLineage, BaseOperator):
         from airflow_provider_ernest.exceptions import FitError, InadequateModelError
         from airflow_provider_ernest.prediction.training import check_adequacy
 
-        notes = tuple((optional_document("history", self.history) or {}).get("notes") or ()) if past else ()
+        told = optional_document("history", self.history) or {}
+        # Of past runs alone nothing else is known that they could be compared with.
+        notes = () if told.get("basis") else tuple(told.get("notes") or ()) if past else ()
         try:
             model = train([*samples, *past], notes=notes)
             if past and samples:

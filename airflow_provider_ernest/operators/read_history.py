@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from airflow_provider_ernest.documents.models import HistoryBasis
+    from airflow_provider_ernest.documents.profiles import RunProfile
     from airflow_provider_ernest.documents.runs import PastRun, RunConditions
     from airflow_provider_ernest.history.observations import History, TodaysRun
     from airflow_provider_ernest.history.sizes import Today
@@ -149,18 +150,40 @@ class ReadHistoryOperator(OfJob, BaseOperator):
             "executors_per_machine": today.executors_per_machine,
             "sizes": dict(today.runs[-1].sizes),
         }
-        basis = self._basis(logs, oldest_first, today)
+        basis = self._basis(logs, oldest_first, today, name)
         return {name: {**_document(history), "basis": basis.to_dict(), "machine": machine}}
 
-    def _basis(self, logs: EventLogs, runs: Sequence[PastRun], today: Today) -> HistoryBasis:
+    def _keep_profile(self, profile: RunProfile, instance_type: str) -> None:
+        """Why the job takes as long as it does, once for each run: the pages show it."""
+        from airflow_provider_ernest.documents.base import new_stamp
+        from airflow_provider_ernest.documents.profiles import PRODUCTION as OF_PRODUCTION
+        from airflow_provider_ernest.documents.profiles import ProfileRecord
+        from airflow_provider_ernest.operators.recording import keep
+        from airflow_provider_ernest.store.store import ModelStore
+
+        job, store = self._rendered_job().name, optional_text(self.store)
+        known = ModelStore(store_root(store)).newest(ProfileRecord, job, instance_type, limit=10)
+        if all(record.profile.application_id != profile.application_id for record in known):
+            record = ProfileRecord(
+                **new_stamp(), job=job, instance_type=instance_type, purpose=OF_PRODUCTION, profile=profile
+            )
+            keep(record, store=store, what="Why the job takes as long as it does", log=self.log)
+
+    def _basis(
+        self, logs: EventLogs, runs: Sequence[PastRun], today: Today, instance_type: str
+    ) -> HistoryBasis:
         """What a replay of the job's typical runs tells; nothing of logs that cannot be replayed."""
         from airflow_provider_ernest.exceptions import ErnestError
         from airflow_provider_ernest.history.scan import profiles
         from airflow_provider_ernest.history.sizes import basis_of, runs_to_profile
         from airflow_provider_ernest.operators.task_context import folder
 
-        read = profiles(runs_to_profile(runs), processes=logs.processes, cache=folder("history"))
-        found = [profile for _, profile in read if profile is not None]
+        wanted = runs_to_profile(runs)
+        read = profiles(wanted, processes=logs.processes, cache=folder("history"))
+        by_log = {run.event_log: profile for run, profile in read if profile is not None}
+        found = list(by_log.values())
+        if typical := by_log.get(wanted[0].event_log):
+            self._keep_profile(replace(typical, scale=today.scale(wanted[0])), instance_type)
         try:
             return basis_of(runs, found, today)
         except (ErnestError, ArithmeticError, ValueError) as error:

@@ -467,7 +467,7 @@ def _checks(asked: Asked, opinion: ReplayOpinion | None) -> Iterator[Check]:
     yield Check(
         name="size",
         title="Size within what was tried",
-        words=beyond or f"{_tried(asked)} were tried.",
+        words=beyond or model.known_by or f"{_tried(asked)} were tried.",
         passed=None if asked.shown is None else not beyond,
     )
     yield Check(

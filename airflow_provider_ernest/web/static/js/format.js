@@ -72,6 +72,11 @@ export function counted(amount, one, many = `${one}s`) {
   return `${count(amount)} ${amount === 1 ? one : many}`;
 }
 
+/** What runs are called that a model was fitted to: "past run" where it was of past runs alone, else "sample run". */
+export function kindOfRun(runs) {
+  return runs.length && runs.every((run) => run.from_history) ? "past run" : "sample run";
+}
+
 let noun = "machine";
 
 /** What the sizes of this page's model count: "machine", or "executor" of a shared cluster. */

@@ -1,6 +1,6 @@
 /** Each observed run against what the others predict of it. */
 import {
-  count, counted, duration, inputShare, executors, number, percentage, signedPercentage,
+  count, counted, duration, inputShare, executors, kindOfRun, number, percentage, signedPercentage,
 } from "../format.js";
 import { axis, extent, tick, timeUnit } from "./axes.js";
 import { numeric, sizes } from "./columns.js";
@@ -27,7 +27,7 @@ export function foldsFigure({ observations }) {
     columns: COLUMNS,
     rows: folds,
     legend: legend([
-      { mark: "circle", color: "chart-observation", isHollow: true, text: "a sample run" },
+      { mark: "circle", color: "chart-observation", isHollow: true, text: `a ${kindOfRun(observations)}` },
       { mark: "line", color: "text-muted", text: "predicted = measured" },
       { mark: "band", color: "chart-nearly-certain", text: `within ${WITHIN_PERCENT} %` },
     ]),

@@ -246,7 +246,7 @@ function sampleRun(run, unit) {
   return {
     value: [run.executors, total / unit.seconds],
     tell: () => [
-      `Sample run ${run.index}: ${duration(total)}`,
+      `${run.from_history ? "Past" : "Sample"} run ${run.index}: ${duration(total)}`,
       `${executors(run.executors)}, ${inputShare(run.scale)} of the input`,
       run.startup_seconds ? `of it ${duration(run.startup_seconds)} start-up` : "",
     ].filter(Boolean),

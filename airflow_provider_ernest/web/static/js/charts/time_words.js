@@ -1,5 +1,7 @@
 /** What the figure of time against machines says in words. */
-import { counted, duration, executors, executorsRange, inputShare, isolated, number, units } from "../format.js";
+import {
+  counted, duration, executors, executorsRange, inputShare, isolated, kindOfRun, number, units,
+} from "../format.js";
 import { numeric, sizes } from "./columns.js";
 
 /** A production run is beside the line where its scale is within this share of the one that is predicted. */
@@ -51,7 +53,7 @@ export function describe({ prediction, chosen, others, deadline, observations, p
   if (chosen) parts.push(`Chosen: ${configuration(chosen, prediction)}, ${duration(chosen.seconds)}.`);
   if (others.length) parts.push(`Faint lines: ${others.map(ofType).join("; ")}.`);
   if (deadline) parts.push(deadlineInFull(prediction));
-  const sampled = counted(observations.length, "sample run");
+  const sampled = counted(observations.length, kindOfRun(observations));
   parts.push(`Known are ${sampled} and ${counted(productionRuns.length, "production run")}.`);
   return parts.join(" ");
 }
@@ -110,7 +112,7 @@ export function entries({ prediction, observed, observations, productionRuns }, 
     },
     observations.length && {
       mark: "circle", color: "chart-observation", isHollow: true, choice: samples,
-      text: `sample runs${isLess ? " (less input)" : ""}`,
+      text: `${kindOfRun(observations)}s${isLess ? " (less input)" : ""}`,
     },
   ];
 }

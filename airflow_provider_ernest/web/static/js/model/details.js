@@ -6,7 +6,7 @@ import { hasScores, machinesFigure, workers } from "../charts/machines.js";
 import { element } from "../dom.js";
 import { downloadButtons } from "../download.js";
 import {
-  asPercent, capitalized, count, counted, dateTime, dollars, duration, number, oneUnit, unbroken, units,
+  asPercent, capitalized, count, counted, dateTime, dollars, duration, kindOfRun, number, oneUnit, unbroken, units,
 } from "../format.js";
 import { facts } from "../header.js";
 import { dataTable } from "../table.js";
@@ -31,12 +31,14 @@ const CULLED_NAMED = 5;
 export function details(page) {
   const { model, observations: runs, versions, decisions: made } = page;
   const name = (subject) => `${model.job}-${model.instance_type}-${subject}`;
+  const isPast = kindOfRun(runs) === "past run";
   return part(
     { id: "details", title: "Details" },
     element("div", { class: "card folds" },
-      folded({ id: "sample-runs", title: "Sample runs", remark: count(runs.length) },
+      folded({ id: "sample-runs", title: isPast ? "Past runs" : "Sample runs", remark: count(runs.length) },
         () => observations(page, name("observations"))),
-      folded({ id: "measured", title: "Machines of the sample runs" }, () => cluster(page, name("machines"))),
+      isPast ? null
+        : folded({ id: "measured", title: "Machines of the sample runs" }, () => cluster(page, name("machines"))),
       folded({ id: "fitted", title: "Terms of the model" }, () => terms(model, name("terms"))),
       isReport ? null
         : folded({ id: "decided", title: "Decisions", remark: count(made.length) }, () => decisions(page, name("decisions"))),

@@ -5,15 +5,20 @@ import { stripFigure } from "../charts/strip.js";
 import { element } from "../dom.js";
 import { downloadButtons } from "../download.js";
 import {
-  count, counted, dateTime, dollars, duration, durationRange, inputShare, signedPercentage, units,
+  count, counted, dateTime, dollars, duration, durationRange, inputShare, kindOfRun, signedPercentage, units,
 } from "../format.js";
 import { facts } from "../header.js";
 import { dataTable } from "../table.js";
 import { figureSlot, part } from "./slot.js";
 
 const NO_PRODUCTION =
-  "No production run is known yet. Submit the job by an ErnestSparkSubmitOperator with the decision, or put a " +
+  "No production run is recorded yet. Submit the job by an ErnestSparkSubmitOperator with the decision, or put a " +
   "RecordRunOperator behind it: each run that succeeds then shows up here beside what was predicted.";
+
+function noProduction(runs) {
+  const past = kindOfRun(runs) === "past run" ? `${counted(runs.length, "past run")} are listed under Details. ` : "";
+  return past + NO_PRODUCTION;
+}
 
 const ROWS_AT_FIRST = 5;
 
@@ -48,7 +53,7 @@ function verdict({ kept }) {
 export function history(page) {
   const { model, production_runs: runs, production_total: total } = page;
   const titled = { id: "history", title: "Past runs" };
-  if (!runs.length) return part(titled, element("p", { class: "card muted" }, NO_PRODUCTION));
+  if (!runs.length) return part(titled, element("p", { class: "card muted" }, noProduction(page.observations)));
   const name = `${model.job}-${model.instance_type}-production`;
   const slot = figureSlot({ id: "production", title: "Production runs", name, height: 160 });
   slot.show(stripFigure({ runs }));
