@@ -46,8 +46,15 @@ from airflow_provider_ernest.documents.profiles import (
     StageProfile,
 )
 from airflow_provider_ernest.eventlog.run_facts import losses_of, why_not_counted
-from airflow_provider_ernest.eventlog.tables import EventLog, FloatColumn, TaskColumns, busy_seconds
+from airflow_provider_ernest.eventlog.tables import (
+    EventLog,
+    FloatColumn,
+    StageKey,
+    TaskColumns,
+    busy_seconds,
+)
 from airflow_provider_ernest.exceptions import EventLogError
+from airflow_provider_ernest.learning.conditions import plain_settings
 from airflow_provider_ernest.privacy import call_site, without_credentials
 from airflow_provider_ernest.words import signed_percentage
 
@@ -58,7 +65,7 @@ _MOST_QUANTILES, _FEW_QUANTILES, _SHORT_SHARE = 21, 5, 0.01
 
 _LITTLE_SHARE = 0.01  # of a stage's tasks' time: the replay without shorter waiting is not stored
 _SUMMED = (
-    *("input_bytes", "output_bytes", "result_bytes"),
+    *("input_bytes", "input_records", "output_bytes", "result_bytes"),
     *("shuffle_remote_bytes", "shuffle_local_bytes", "shuffle_written_bytes"),
 )
 _DIGITS = 4  # Spark's times are milliseconds
@@ -164,6 +171,7 @@ def _facts(log: EventLog) -> dict[str, Any]:
         "not_counted": "" if verdict is None or verdict.is_other_kind else verdict.reason,
         "steps": steps_of(log),
         "allocation": properties_of_allocation(log.properties),
+        "settings": plain_settings(log.properties),
         "executor_startup_seconds": None if startup is None else _rounded(startup),
         "losses": losses_of(log),
         "name": call_site(log.name),
@@ -205,7 +213,7 @@ def _stages(
 ) -> dict[str, Any]:
     """The longest stages by their start, and the number and time of the others."""
     warm_up = warm_up_of(log, plan)
-    needed, bottlenecks = ideal.seconds(), ideal.bottlenecks()
+    needed, bottlenecks, own = ideal.seconds(), ideal.bottlenecks(), _own_seconds(log)
     unmeasured = dict(zip(use.stages, use.seconds([UNMEASURED]).tolist(), strict=True))
     spans = [_span(stage, log) for stage in plan.stages]
     longest = sorted(range(len(spans)), key=lambda place: spans[place][0] - spans[place][1])
@@ -220,6 +228,7 @@ def _stages(
                 bottleneck=bottlenecks.get(key, ""),
                 unmeasured_seconds=_rounded(unmeasured.get(key, 0.0)),
                 stragglers=found.by_stage.get(key, 0),
+                own_seconds=_rounded(own.get(key, 0.0)),
             )
         )
     left_out = [plan.stages[place].tasks for place in longest[MOST_STAGES:]]
@@ -273,6 +282,31 @@ def _span(stage: PlannedStage, log: EventLog) -> tuple[float, float]:
     submitted_at = float(stage.row.submitted_at or log.started_at)
     began_at = float(log.task_columns.launched_at[stage.tasks].min()) if len(stage.tasks) else submitted_at
     return began_at, max(began_at, float(stage.row.completed_at or began_at))
+
+
+def _own_seconds(log: EventLog) -> dict[StageKey, float]:
+    """The clean time by stages: each moment is shared equally by those that ran tasks then."""
+    tasks = log.task_columns
+    keys, stage = tasks.by_stage
+    began = (tasks.launched_at - log.ready_at).clip(0.0, log.clean_seconds)
+    finished = (tasks.finished_at - log.ready_at).clip(0.0, log.clean_seconds)
+    # The times in which a stage ran any task, those of all stages one after another.
+    starts, ends, of_stage = [np.empty(0)], [np.empty(0)], [np.empty(0, dtype=int)]
+    order = np.lexsort((began, stage))
+    for place, rows in enumerate(np.split(order, np.cumsum(np.bincount(stage, minlength=1)))[: len(keys)]):
+        until = np.maximum.accumulate(finished[rows])
+        is_first = np.append(True, began[rows][1:] > until[:-1])
+        starts.append(began[rows][is_first])
+        ends.append(until[np.append(is_first[1:], True)])
+        of_stage.append(np.full(int(is_first.sum()), place))
+    start, end = np.concatenate(starts), np.concatenate(ends)
+    spans = Spans(start, end)
+    running = np.rint(spans.running(np.ones(len(start))))
+    shared = np.append(0.0, np.cumsum(spans.lengths / np.maximum(1.0, running)))
+    edges = np.append(spans.starts, end.max(initial=0.0))
+    own = np.interp(end, edges, shared) - np.interp(start, edges, shared)
+    seconds = np.bincount(np.concatenate(of_stage), weights=own, minlength=len(keys))
+    return dict(zip(keys, seconds.tolist(), strict=True))
 
 
 def _quantiles(seconds: FloatColumn, most: int) -> tuple[float, ...]:

@@ -23,6 +23,7 @@ from airflow_provider_ernest.views.profile_words import (
     what_if_in_words,
 )
 from airflow_provider_ernest.words import (
+    UNKNOWN,
     as_percent,
     count,
     counted,
@@ -34,6 +35,7 @@ from airflow_provider_ernest.words import (
 )
 
 if TYPE_CHECKING:
+    from airflow_provider_ernest.clarity.comparison import Part, RunComparison
     from airflow_provider_ernest.clarity.monotasks import Change
     from airflow_provider_ernest.documents.profiles import RunProfile
 
@@ -72,9 +74,20 @@ def _add_arguments(parser: ArgumentParser) -> None:
         metavar="EVENTLOG",
         nargs="+",
         help="event log of an application, as Spark wrote it: a file, compressed or not, a folder "
-        "eventlog_v2_..., or an address such as s3://bucket/spark-events/app-1",
+        "eventlog_v2_..., or an address such as s3://bucket/spark-events/app-1; two logs are compared, the "
+        "second with the first, which may be last-good: the newest run of the same job before the second "
+        "that ended well",
     )
-    outputs = command.add_result_arguments(parser, result="the whole profile, of several logs a list")
+    parser.add_argument(
+        "--logs",
+        metavar="LOGS",
+        action="append",
+        help="where event logs are, as of ernest history; a log may then be named by its application's id; "
+        "default for last-good: the folder of the other log",
+    )
+    outputs = command.add_result_arguments(
+        parser, result="the whole profile, of two logs the comparison, of more a list"
+    )
     outputs.add_argument("--html", metavar="FILE", help="write a page with charts")
     run = parser.add_argument_group("the run")
     run.add_argument(
@@ -105,18 +118,22 @@ def _add_arguments(parser: ArgumentParser) -> None:
 
 
 def _run(args: Namespace) -> None:
-    if args.html is not None and len(args.event_log) > 1:
+    if args.html is not None and len(args.event_log) > 2:
         raise InvalidParameterError(
-            "html", args.html, "is of one run", remedy="Give one event log at a time."
+            "html", args.html, "is of one run, or of two", remedy="Give fewer event logs at a time."
         )
     command.refuse_further(args, "html")
     changes = _changes(args.what_if)
-    profiles = [_profile(source, args, changes=changes) for source in args.event_log]
-    documents = [profile.to_dict() for profile in profiles]
+    profiles = [_profile(source, args, changes=changes) for source in _event_logs(args)]
+    comparison = None
+    if len(profiles) == 2:
+        from airflow_provider_ernest.clarity.comparison import compare_runs
+
+        comparison = compare_runs(*profiles)
     command.tell(
         args,
-        lambda: [line for profile in profiles for line in (*profile_lines(profile), "")][:-1],
-        lambda: documents if len(documents) > 1 else documents[0],
+        lambda: _lines(profiles, comparison),
+        lambda: _document([profile.to_dict() for profile in profiles], comparison),
     )
     for profile in profiles:
         of_which = f"{profile.application_id}: " if len(profiles) > 1 else ""
@@ -124,8 +141,50 @@ def _run(args: Namespace) -> None:
     if args.html is not None:
         from airflow_provider_ernest.views.report import of_run
 
-        command.write_text(args.html, of_run(profiles[0]), force=args.force)
-    command.say_written(args, {"page": args.html, "profile": args.output})
+        command.write_text(args.html, of_run(profiles[-1], comparison), force=args.force)
+    result = "profile" if comparison is None else "comparison"
+    command.say_written(args, {"page": args.html, result: args.output})
+
+
+def _event_logs(args: Namespace) -> list[str]:
+    """The logs that are named, by an id or as the last good run, too."""
+    named: list[str] = args.event_log
+    if not args.logs and "last-good" not in named:
+        return named
+    from airflow_provider_ernest.cli.history import progress_of, usual_cache
+    from airflow_provider_ernest.history.lookup import LAST_GOOD, last_good_before, log_of_application
+    from airflow_provider_ernest.history.scan import Scan
+
+    if LAST_GOOD in named and (len(named) != 2 or named[1] == LAST_GOOD):
+        raise InvalidParameterError(
+            "EVENTLOG",
+            LAST_GOOD,
+            "is not followed by one run",
+            remedy="Name the later run behind it, as in ernest analyze last-good spark-events/app-2.",
+        )
+    logs = args.logs or []
+    found = [each if each == LAST_GOOD else log_of_application(each, logs) for each in named]
+    if found[0] == LAST_GOOD:
+        told = progress_of("event logs read")
+        found[0] = last_good_before(
+            found[1], logs, lambda places: Scan(places, cache=usual_cache(), told=told)
+        )
+    return found
+
+
+def _lines(profiles: Sequence[RunProfile], comparison: RunComparison | None) -> list[str]:
+    if comparison is not None:
+        return comparison_lines(comparison, profiles)
+    return [line for profile in profiles for line in (*profile_lines(profile), "")][:-1]
+
+
+def _document(profiles: list[dict[str, Any]], comparison: RunComparison | None) -> Any:
+    """What JSON holds."""
+    if comparison is None:
+        return profiles if len(profiles) > 1 else profiles[0]
+    from airflow_provider_ernest.views.view import json_ready
+
+    return {**json_ready(comparison), "profiles": profiles}
 
 
 def _changes(asked: Sequence[Sequence[tuple[str, float]]] | None) -> tuple[Change, ...] | None:
@@ -271,6 +330,78 @@ def profile_lines(profile: RunProfile) -> list[str]:
     ]
 
 
+MOST_PARTS = 12
+"""So many parts of two runs are listed: those that differ most."""
+
+
+def comparison_lines(comparison: RunComparison, profiles: Sequence[RunProfile]) -> list[str]:
+    """What differs between two runs: the sum first, then its parts with their causes."""
+    shown = [part for part in comparison.parts if abs(part.difference_seconds) >= LEAST_SHOWN][:MOST_PARTS]
+    lines = [
+        *wrapped(comparison.headline),
+        *(line for caution in comparison.cautions for line in wrapped(caution)),
+        "",
+        *(
+            line
+            for which, profile in zip(("earlier", "later"), profiles, strict=True)
+            for line in wrapped(f"{which}: {profile.name or UNKNOWN} ({profile.application_id})")
+        ),
+    ]
+    if comparison.changes:
+        lines += ["", "what else has changed"]
+        lines += [
+            line
+            for change in comparison.changes
+            for line in wrapped(f"- {change}", indent="  ", further="    ")
+        ]
+    rest = len(comparison.parts) - len(shown)
+    hidden = sum(part.difference_seconds for part in comparison.parts if part not in shown)
+    rows = [_part_cells(part) for part in shown]
+    if rest:
+        rows.append(("", counted(rest, "other part"), "", "", _signed(hidden)))
+    whole = tenths(comparison.earlier_seconds), tenths(comparison.later_seconds)
+    rows.append(("", "all", *whole, _signed(comparison.difference_seconds)))
+    heading = ("stage", "part", "earlier", "later", "difference")
+    lines += titled_table("where the seconds are", heading, rows, words=("stage", "part"))
+    explained = [part for part in shown if part.causes]
+    lines += ["", "why"] * bool(explained)
+    for part in explained:
+        stage = f" (stage {number})" if (number := _stage_numbers(part)) else ""
+        told = f"- {part.name}{stage}, {_signed(part.difference_seconds)} s: {'; '.join(part.causes)}"
+        lines += wrapped(told, indent="  ", further="    ")
+    return lines
+
+
+LEAST_SHOWN = 0.05
+"""Seconds: parts that differ less are told together."""
+
+LONGEST_PART = 60
+"""Of a part's name, in letters."""
+
+
+def _part_cells(part: Part) -> tuple[str, ...]:
+    """With a dash for the run that has no such stage."""
+    seconds = [
+        UNKNOWN if part.kind == "stage" and stage is None else tenths(seconds)
+        for stage, seconds in (
+            (part.earlier_stage, part.earlier_seconds),
+            (part.later_stage, part.later_seconds),
+        )
+    ]
+    name = shortened(part.name, LONGEST_PART)
+    return _stage_numbers(part), name, *seconds, _signed(part.difference_seconds)
+
+
+def _stage_numbers(part: Part) -> str:
+    """Spark's numbers of the stage in both runs; one where they are the same."""
+    numbers = [count(stage) for stage in (part.earlier_stage, part.later_stage) if stage is not None]
+    return " / ".join(dict.fromkeys(numbers))
+
+
+def _signed(seconds: float) -> str:
+    return f"{'+' if seconds > 0 else ''}{tenths(seconds)}"
+
+
 def _run_in_words(profile: RunProfile) -> Iterator[str]:
     at_once = counted(profile.slots, "task")
     yield f"{duration(profile.seconds)} on {counted(profile.executors, 'executor')}, {at_once} at once"
@@ -346,13 +477,15 @@ COMMAND = command.Command(
     summary="show from Spark's event log why a run took as long as it did",
     description="Read the event log that Spark wrote of a run and show what the run is bound by, what a "
     "faster network or disk could win at most, which stages and tasks held it up, what other machines would "
-    "make of it, and what to change. Logs are read as they are: plain or "
-    "compressed, rolled over, of a run that was cut off; neither Spark nor Airflow is needed.",
+    "make of it, and what to change. Of two runs, show where the second lost or won time, and why. Logs "
+    "are read as they are: plain or compressed, rolled over, of a run that was cut off; neither Spark nor "
+    "Airflow is needed.",
     example="""\
   %(prog)s /var/log/spark/app-20260312101500-0007.zstd --html why.html
   %(prog)s s3://bucket/spark-events/application_17_0042 --executors 2-32:2
   %(prog)s app-1 --network 0.6 --disk 0.25 --what-if network=2 --what-if cores=8 disk=2
-  %(prog)s app-1 app-2 --scale 0.1 --format json""",
+  %(prog)s last-good spark-events/app-20260312101500-0007
+  %(prog)s application_17_0041 application_17_0042 --logs s3://bucket/spark-events""",
     add_arguments=_add_arguments,
     run=_run,
 )

@@ -117,8 +117,12 @@ def cache_of(args: Namespace) -> Path | None:
     """The folder for what was read; None to keep nothing."""
     if args.no_cache:
         return None
-    usual = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "ernest", "history").expanduser()
-    return Path(args.cache) if args.cache else usual
+    return Path(args.cache) if args.cache else usual_cache()
+
+
+def usual_cache() -> Path:
+    """The folder for what was read where no other is named."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "ernest", "history").expanduser()
 
 
 def scan_of(args: Namespace) -> Scan:

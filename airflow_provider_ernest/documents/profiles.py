@@ -107,6 +107,7 @@ class StageProfile(Document):
     warmup_seconds: float = 0.0  # that the first task of an executor takes longer
     reads_input: bool = False  # whether its tasks read the job's input, so that more input makes more tasks
     input_bytes: int = 0  # cached blocks included
+    input_records: int = 0  # likewise; 0 where Spark does not count them
     output_bytes: int = 0
     result_bytes: int = 0  # sent to the driver
     shuffle_remote_bytes: int = 0  # fetched from other machines
@@ -125,6 +126,9 @@ class StageProfile(Document):
     stragglers: int = 0  # tasks that took over 1.5 times the stage's median
     is_barrier: bool = False  # whether all of its tasks must run at once, or Spark refuses it
     fills_cache: bool = False  # whether it was the first to cache a data set
+    # Of the run's clean time: each moment counts equally for all stages that ran tasks then, so that these
+    # and `RunProfile.driver_seconds` add up to it. None in profiles that were made before this was told.
+    own_seconds: float | None = None
 
     @property
     def seconds(self) -> float:
@@ -258,6 +262,8 @@ class RunProfile(Document):
     # Spark's properties of dynamic allocation, where it had that; and from asking for an executor to its
     # being there, None where the log does not tell
     allocation: dict[str, str] = field(default_factory=dict)
+    # Spark's properties that may change its time, see `conditions.plain_settings`
+    settings: dict[str, str] = field(default_factory=dict)
     executor_startup_seconds: float | None = None
     losses: tuple[ExecutorLoss, ...] = ()  # executors and Python workers that were lost, by cause
     headline: str = ""  # the same as a sentence, with its figure

@@ -51,6 +51,7 @@ _SIZING = (
     "spark.scheduler.minRegisteredResourcesRatio",
     "spark.scheduler.maxRegisteredResourcesWaitingTime",
 )
+_NUMBER_OF_EXECUTORS = ("spark.cores.max", "spark.executor.instances", "spark.scheduler.")
 _PLACES_AND_NAMES = (
     "spark.acls.",
     "spark.admin.acls",
@@ -137,6 +138,23 @@ _UNIMPORTANT_VARIABLES = ("AIRFLOW_CTX_", "AIRFLOW__", "OPENLINEAGE_", "OPENLINE
 _NAMED_VALUE = re.compile(
     r"(?<![\w.-])(?P<name>[\w.-]++)(?P<between>[\"']?\s*[=:]\s*)(?P<value>\"[^\"]*\"|'[^']*'|[^\s&,;]+)"
 )
+# Spark's own properties that people tune; nobody's secret is among them, and they have such values: 200, 0.6,
+# 8g, 30s, true.
+_TUNED = (
+    "spark.default.parallelism",
+    "spark.driver.",
+    "spark.dynamicAllocation.",
+    "spark.executor.",
+    "spark.memory.",
+    "spark.shuffle.",
+    "spark.speculation",
+    "spark.sql.adaptive.",
+    "spark.sql.autoBroadcastJoinThreshold",
+    "spark.sql.files.",
+    "spark.sql.shuffle.partitions",
+    "spark.task.cpus",
+)
+_PLAIN = re.compile(r"\d{1,12}(\.\d{1,6})?(ms|s|m|min|h|d|[kgtp]?b|[kmgtp]|[kmgtp]ib)?|true|false")
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
@@ -184,6 +202,25 @@ def settings_that_count(properties: Mapping[str, str]) -> dict[str, str]:
         return len(value) > 80 or "/" in value or "@" in value or without_addresses(value) != value
 
     return {name: _digest(name, text) if is_place_or_long(text) else text for name, text in told.items()}
+
+
+def plain_settings(properties: Mapping[str, str]) -> dict[str, str]:
+    """`settings_that_count` and those of executors' shape: values of what people tune, digests of all else.
+
+    How many executors there were is a fact of the run.
+    """
+    names = [name for name in properties if name.startswith(_SIZING)]
+    sizing = {name: properties[name] for name in names if not name.startswith(_NUMBER_OF_EXECUTORS)}
+    told = {name: value.strip().lower() for name, value in (settings_that_count(properties) | sizing).items()}
+    return {
+        name: value if name.startswith(_TUNED) and is_plain(value) else _digest(name, value)
+        for name, value in sorted(told.items())
+    }
+
+
+def is_plain(value: str) -> bool:
+    """Whether it is a value as Spark reads it, and not the digest of one."""
+    return _PLAIN.fullmatch(value) is not None
 
 
 def _counts(name: str, left_out: tuple[str, ...]) -> bool:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from airflow_provider_ernest.clarity.comparison import RunComparison, compare_runs
 from airflow_provider_ernest.documents.base import Origin
 from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.documents.profiles import (
@@ -16,7 +17,8 @@ from airflow_provider_ernest.documents.profiles import (
     ProfileRecord,
     RunProfile,
 )
-from airflow_provider_ernest.exceptions import StoreError
+from airflow_provider_ernest.exceptions import InvalidDocumentError, StoreError
+from airflow_provider_ernest.learning.conditions import code_differences
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.views import loaded
 from airflow_provider_ernest.views.profile_words import cautions
@@ -30,7 +32,7 @@ MOST_REPORTS = 100
 """Number of newest reports searched for the model's: each is a file of the store."""
 
 MOST_PROFILES = 30
-"""Number of newest profiles searched for a production run's."""
+"""Number of newest profiles searched for a production run's, and for the last good one's before."""
 
 OF_BOTH = ("headline", "bottleneck", "category", "limits", "straggler_causes", "advice")
 """Fields that a run's report has too; it knows the other runs of the training, so it wins."""
@@ -77,11 +79,14 @@ class Clarity:
         sample: the run that the newest report of the model goes by.
         reported_by: the task that made this report.
         production: the newest production run with a profile.
+        comparison: of this run with the last good one before it, or of two event logs; null where there is
+            no such run, or its profile is of an earlier version.
     """
 
     sample: ExplainedRun | None
     reported_by: Origin | None
     production: ExplainedRun | None
+    comparison: RunComparison | None = None
 
 
 def clarity_page(
@@ -94,12 +99,27 @@ def clarity_page(
     reports = store.newest_first(BottleneckReport, model.job, model.instance_type, limit=MOST_REPORTS)
     report = report_of_models(reports, {model.id, model.base_model_id or model.id}, readable)
     record = _profile_of(store, report, readable) if report else None
-    production = loaded.newest_profile_for(PRODUCTION, store, model, readable, limit=MOST_PROFILES)
+    of_production = loaded.profiles_for(PRODUCTION, store, model, readable, limit=MOST_PROFILES)
+    production = next(of_production, None)
     return Clarity(
         sample=explained_run(record.profile, link, record, report) if record else None,
         reported_by=report.origin if record and report else None,
         production=explained_run(production.profile, link, production) if production else None,
+        comparison=_since_last_good(of_production, production) if production else None,
     )
+
+
+def _since_last_good(before: Iterator[ProfileRecord], newest: ProfileRecord) -> RunComparison | None:
+    """The newest production run beside the last one before it that counts; None if there is none."""
+    for record in before:
+        if record.profile.not_counted or record.profile.application_id == newest.profile.application_id:
+            continue
+        code = code_differences(record.artifact_sha256, newest.artifact_sha256)
+        try:
+            return compare_runs(record.profile, newest.profile, changes=[each.reason for each in code])
+        except InvalidDocumentError:
+            return None
+    return None
 
 
 def report_of_models(

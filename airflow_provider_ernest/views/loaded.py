@@ -46,10 +46,10 @@ load_mark: Load[ModelMark] = lru_cache(256)(lambda store, *where: store.load(Mod
 load_profile: Load[ProfileRecord] = lru_cache(64)(lambda store, *where: store.load(ProfileRecord, *where))
 
 
-def newest_profile_for(
+def profiles_for(
     purpose: str, store: ModelStore, model: Model, readable: Readable, *, limit: int
-) -> ProfileRecord | None:
-    """Return the newest profile with that purpose of a readable DAG; None if there is none.
+) -> Iterator[ProfileRecord]:
+    """Yield the profiles with that purpose of readable DAGs, newest first, of so many that are looked at.
 
     Missing or damaged ones are left out, with a warning in the log.
     """
@@ -57,11 +57,11 @@ def newest_profile_for(
     for profile_id in store.ids(ProfileRecord, *where, limit=limit):
         try:
             record = load_profile(store, *where, profile_id)
-            if record.purpose == purpose and visible_records([record], readable):
-                return record
         except (StoreError, InvalidParameterError) as error:
             _leave_out("profile", profile_id, *where, error)
-    return None
+        else:
+            if record.purpose == purpose and visible_records([record], readable):
+                yield record
 
 
 def read_each(load: Load[Kept], store: ModelStore, entries: Iterable[CatalogueEntry]) -> Iterator[Kept]:

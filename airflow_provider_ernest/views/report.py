@@ -19,6 +19,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from airflow_provider_ernest.clarity.comparison import RunComparison
 from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.documents.profiles import RunProfile
 from airflow_provider_ernest.documents.surveys import Survey
@@ -120,9 +121,11 @@ def of_model(model: Model, prediction: Prediction, *, goal: SizingGoal | None = 
     return _whole_page("model", named, {"api/model": page, "api/prediction": prediction})
 
 
-def of_run(profile: RunProfile) -> str:
-    """The page of a run's profile: what a model's page says of it."""
-    clarity = Clarity(sample=explained_run(profile, no_link), reported_by=None, production=None)
+def of_run(profile: RunProfile, comparison: RunComparison | None = None) -> str:
+    """The page of a run's profile: what a model's page says of it, and of an earlier run beside it."""
+    clarity = Clarity(
+        sample=explained_run(profile, no_link), reported_by=None, production=None, comparison=comparison
+    )
     return _whole_page("analysis", {"job": profile.name or profile.application_id}, {"api/clarity": clarity})
 
 

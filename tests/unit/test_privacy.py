@@ -55,9 +55,9 @@ NAMES = """
 ADDRESSES = """
     Model.artifact Model.input_path ProductionRun.event_log Observation.event_log Observation.hosts
     TrainingCluster.name TrainedMachine.host TrainedMachine.instance_id RunConditions.settings
-    RunProfile.event_log Straggler.host StageProfile.name ExecutorLoss.executors
+    RunProfile.event_log Straggler.host StageProfile.name ExecutorLoss.executors RunProfile.settings
 """
-"""Where things lie, and names of settings. Credentials are taken out."""
+"""Where things lie, and names of settings, with numbers or digests. Credentials are taken out."""
 
 SENTENCES = """
     Model.warnings DecisionRecord.reuse Decision.warnings Decision.basis Decision.fallback_reason

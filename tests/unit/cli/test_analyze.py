@@ -9,6 +9,7 @@ from airflow_provider_ernest.clarity.profile import profile_run
 from airflow_provider_ernest.documents.profiles import RunProfile
 from airflow_provider_ernest.eventlog.reading import read_event_log
 from tests.unit.cli.conftest import LOG
+from tests.unit.history.past_logs import log_of
 from tests.unit.report_page import answers
 
 
@@ -52,10 +53,11 @@ def test_machines_as_they_are_stated_and_others(analyze):
 def test_several_logs_are_told_one_after_another(analyze, plain_log, tmp_path):
     other_log = tmp_path / "app-2"
     other_log.write_bytes(plain_log)
-    out, _ = analyze(LOG, other_log, "--scale", "0.1")
-    assert len(re.findall(r"^shuffle \(app-", out, re.MULTILINE)) == 2
-    documents = json.loads(analyze(LOG, other_log, "--output", "-").out)
-    assert [RunProfile.from_dict(each).event_log for each in documents] == [str(LOG), str(other_log)]
+    logs = [LOG, other_log, LOG]
+    out, _ = analyze(*logs, "--scale", "0.1")
+    assert len(re.findall(r"^shuffle \(app-", out, re.MULTILINE)) == 3
+    documents = json.loads(analyze(*logs, "--output", "-").out)
+    assert [RunProfile.from_dict(each).event_log for each in documents] == list(map(str, logs))
 
 
 @pytest.mark.parametrize("keep", [0.5, 0.9])
@@ -79,13 +81,58 @@ def test_what_is_no_event_log_or_not_there_is_refused_by_name(content, analyze, 
     assert "Traceback" not in err
 
 
+@pytest.fixture
+def runs(tmp_path, monkeypatch):
+    """A folder of a job's runs: each read more than the one before, and the third failed."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    folder = tmp_path / "spark-events"
+    folder.mkdir()
+    for day in (1, 2, 3, 4):
+        log = log_of(
+            folder / f"app-{day}", f"etl 2026-01-0{day}", application=f"app-{day}", input_bytes=1000 * day
+        )
+        # Each began later than the one before.
+        text = re.sub(r":(1\d{5})(?=[,}])", rf":{day}\1", log.read_text())
+        log.write_text(text.replace("JobSucceeded", "JobFailed") if day == 3 else text)
+    return folder
+
+
+def test_two_runs_side_by_side_by_path_id_and_as_the_last_good_one(analyze, runs, tmp_path, plain_log):
+    by_path = analyze(runs / "app-2", runs / "app-4").out
+    assert by_path.startswith("app-4 took as long as app-2: ")
+    assert "earlier: etl 2026-01-02 (app-2)\nlater: etl 2026-01-04 (app-4)\n" in by_path
+    assert "of its input it read 2 times as much" in by_path
+    assert analyze("app-2", "app-4", "--logs", runs).out == by_path
+    assert analyze("last-good", runs / "app-4").out == by_path, "app-3 failed"
+    document = json.loads(analyze("last-good", "app-4", "--logs", runs, "--output", "-").out)
+    assert (document["earlier"], document["later"]) == ("app-2", "app-4")
+    assert [RunProfile.from_dict(each).application_id for each in document["profiles"]] == ["app-2", "app-4"]
+
+
+def test_a_run_that_cannot_be_found_is_named_with_what_to_do(analyze, runs):
+    _, err = analyze("app-9", "app-4", "--logs", runs, code=1)
+    assert f"No event log in {runs} has the name of the application 'app-9'." in err
+    _, err = analyze("last-good", runs / "app-1", code=1)
+    assert f"No earlier run of 'etl' that ended well is in {runs}." in err
+    assert "--logs" in err
+
+
+def test_the_page_of_two_runs(analyze, runs, tmp_path):
+    page = tmp_path / "why.html"
+    analyze(runs / "app-2", runs / "app-4", "--html", page)
+    told = answers(page.read_text())["api/clarity"]
+    assert told["sample"]["application_id"] == "app-4"
+    assert told["comparison"]["headline"].startswith("app-4 took as long as app-2")
+
+
 def test_hostile_names_command_neither_the_terminal_nor_the_page(analyze, plain_log, tmp_path):
     hostile = "\\u001b]0;owned\\u0007<script>alert(1)</script>"
     file, page = tmp_path / "log", tmp_path / "why.html"
     text = plain_log.decode().replace('"Stage Name":"', f'"Stage Name":"{hostile}')
     file.write_text(text.replace('"App Name":"', f'"App Name":"{hostile}'))
     out, err = analyze(file, "--html", page)
-    assert not {"\x1b", "\x07"} & set(out + err)
+    both, _ = analyze(LOG, file)
+    assert not {"\x1b", "\x07"} & set(out + err + both)
     assert "<script>alert(1)</script>" in out, "shown as it was written"
     stages = answers(page.read_text())["api/clarity"]["sample"]["stages"]
     assert any("<script>alert(1)</script>" in stage["name"] for stage in stages), "kept as it was written"
@@ -108,7 +155,8 @@ def test_nothing_is_overwritten_unless_asked(analyze, tmp_path):
     ("options", "message"),
     [
         (("--html", "-"), "--html='-' is for the result"),
-        ((LOG, "--html", "page.html"), "--html='page.html' is of one run"),
+        ((LOG, LOG, "--html", "page.html"), "--html='page.html' is of one run, or of two"),
+        (("last-good",), "EVENTLOG='last-good' is not followed by one run"),
         (("--what-if", "disk=2", "disk=3"), "--what-if='disk' is named twice"),
     ],
 )

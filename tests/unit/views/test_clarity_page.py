@@ -26,7 +26,7 @@ from tests.unit.run_profiles import cpu_bound, network_bound, reported_of
 from tests.unit.views.stored import beside, everything, identity, model, not_secret
 
 HOST = "10.0.0.14"
-NOTHING = {"sample": None, "reported_by": None, "production": None}
+NOTHING = {"sample": None, "reported_by": None, "production": None, "comparison": None}
 SIZES = (
     TwoOpinions(executors=4, replayed_seconds=50.0, model_seconds=48.0, nearly_certain_seconds=(40.0, 60.0)),
     TwoOpinions(executors=8, replayed_seconds=70.0, model_seconds=30.0, nearly_certain_seconds=(20.0, 40.0)),
@@ -123,6 +123,31 @@ class TestProduction:
         told = page(store, trained)
         assert told["sample"] is None, "there is no report that goes by the sample run"
         assert (told["production"]["purpose"], told["production"]["seconds"]) == (PRODUCTION, 200.0)
+
+    def test_beside_the_last_good_run_before_it(self, store: ModelStore, trained: Model):
+        def run(days: float, name: str, *, dag_id: str = "sizing", **changes: Any) -> None:
+            profile = cpu_bound(application_id=name, **changes)
+            store.save(profile_of(trained, profile, days=days, purpose=PRODUCTION, dag_id=dag_id))
+
+        run(5.0, "good")
+        assert page(store, trained)["comparison"] is None, "there is nothing before it"
+        run(4.0, "hidden", dag_id="secret")
+        run(3.0, "failed", not_counted="its last job failed")
+        run(1.0, "newest", startup_seconds=16.2)
+        told = page(store, trained, readable=not_secret)["comparison"]
+        assert (told["earlier"], told["later"]) == ("good", "newest")
+        assert told["headline"] == (
+            "newest took 10 s longer than good, 60.2 s instead of 50.2 s: 10 s in the start-up."
+        )
+
+    def test_a_profile_of_an_earlier_version_is_shown_alone(self, store: ModelStore, trained: Model):
+        old = cpu_bound()
+        old = replace(old, stages=tuple(replace(each, own_seconds=None) for each in old.stages))
+        store.save(profile_of(trained, old, days=2, purpose=PRODUCTION))
+        newest = cpu_bound(application_id="app-2")
+        store.save(profile_of(trained, newest, days=1, purpose=PRODUCTION))
+        told = page(store, trained)
+        assert (told["production"]["application_id"], told["comparison"]) == ("app-2", None)
 
 
 class TestRights:
