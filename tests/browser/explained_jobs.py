@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 SIZES = (1, 2, 3, 4, 6, 8, 12, 16, 20, 24)
 SAMPLE_RUN = 6
 REPLAY_ERROR_PERCENT = 6.0
+BEFORE = "app-20260319020000-0041"
+"""The last good production run before the newest."""
+MARKUP = "<img src=x onerror=alert(1)>"
 OF_PRODUCTION: dict[str, Any] = {
     "seconds": 388.0,
     "replayed_seconds": 395.0,
@@ -126,9 +129,15 @@ def add_explanations(store: ModelStore, seeded: SeededModels) -> None:
     report = _add(store, nightly, network_bound())
     store.save(replayed(report, _offer(nightly), scale=scale, off=slower_on_many))
     store.save(replayed(_add(store, drifting, cpu_bound()), _offer(drifting), scale=scale))
-    store.save(
-        profiled(nightly, of_production(cpu_bound(**OF_PRODUCTION)), when=_after(nightly), purpose=PRODUCTION)
+    newest = of_production(cpu_bound(**OF_PRODUCTION))
+    store.save(profiled(nightly, newest, when=_after(nightly), purpose=PRODUCTION))
+    before = replace(
+        newest, application_id=BEFORE, startup_seconds=newest.startup_seconds + 50.0, spark="4.0.0"
     )
+    before = replace(
+        before, stages=tuple(replace(each, name=f"{MARKUP} {each.name}") for each in before.stages)
+    )
+    store.save(profiled(nightly, before, when=_after(nightly) - timedelta(days=1), purpose=PRODUCTION))
     (base,) = (
         model
         for model in store.history(seeded.learned.job, seeded.learned.instance_type)

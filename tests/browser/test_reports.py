@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from airflow_provider_ernest.clarity.comparison import compare_runs
 from airflow_provider_ernest.prediction.training import train
 from airflow_provider_ernest.settings import Billing
 from airflow_provider_ernest.views import report
@@ -37,11 +38,22 @@ REPORTS = {
     "model": lambda: of_a_model("sort"),
     "hostile model": lambda: of_a_model(HOSTILE),
     "run": lambda: report.of_run(network_bound(name="orders")),
+    "two runs": lambda: report.of_run(
+        network_bound(name="orders"), compare_runs(hostile(HOSTILE), network_bound(name="orders"))
+    ),
     "bare run": lambda: report.of_run(bare()),
     "hostile run": lambda: report.of_run(hostile(HOSTILE)),
     "survey": lambda: report.of_survey(survey(orders(), orders(job=HOSTILE))),
 }
-FIGURES = {"model": 2, "hostile model": 2, "run": 2, "bare run": 1, "hostile run": 2, "survey": 2}
+FIGURES = {
+    "model": 2,
+    "hostile model": 2,
+    "run": 2,
+    "two runs": 2,
+    "bare run": 1,
+    "hostile run": 2,
+    "survey": 2,
+}
 """Charts, where all is unfolded: of a model one at a time, and the errors."""
 UNFOLD = "all => all.forEach(one => { one.open = true; })"
 

@@ -136,7 +136,7 @@ def test_why_a_job_takes_so_long_is_not_told_by_other_dags(behind_prefix: Site):
         assert everything[run]["headline"] == HIDDEN_HEADLINE
         assert everything[run]["stragglers"], "which name the machines by their addresses"
         assert told[run] is None
-    assert told == {"sample": None, "reported_by": None, "production": None}
+    assert told == {"sample": None, "reported_by": None, "production": None, "comparison": None}
 
 
 def test_runs_of_others_are_refused_as_if_they_did_not_exist(behind_prefix: Site):

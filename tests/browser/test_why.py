@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
-from tests.browser.explained_jobs import OF_PRODUCTION
+from tests.browser.explained_jobs import BEFORE, MARKUP, OF_PRODUCTION
 from tests.browser.sample_store import HOSTILE
 from tests.browser.site import Site, of
 from tests.browser.visit import unfold
@@ -45,6 +45,15 @@ def test_the_log_of_the_production_run_is_there_too(page: Page):
     log = unfold(page.locator("#logs-production"))
     expect(log.locator(".facts").first).to_contain_text("production run app-20260320020000-0042")
     expect(log.locator(".facts").first).to_contain_text("100 % of the input")
+
+
+def test_what_changed_since_the_last_good_run(page: Page):
+    changes = unfold(page.locator("#since-last-good"))
+    expect(changes.locator("p").first).to_contain_text(re.compile(f"took 50\\ss less than {BEFORE}"))
+    expect(changes.locator("li")).to_contain_text("Spark is 4.0.1 and was 4.0.0")
+    expect(changes.locator("tbody tr").first).to_contain_text(re.compile(r"start-up.*-50"))
+    gone = changes.locator("tbody tr").filter(has_text=MARKUP).first
+    expect(gone).to_contain_text(f"only {BEFORE} has it")
 
 
 def test_what_to_fix_without_production_is_what_the_sample_run_tells(site: Site, visit):

@@ -13,7 +13,7 @@ import {
 import { facts, notice } from "../header.js";
 import { errorState, loadingState } from "../states.js";
 import { folded, part } from "./slot.js";
-import { otherSizes, stages, stragglers, whatIfs } from "./why_tables.js";
+import { otherSizes, stages, stragglers, twoRuns, whatIfs } from "./why_tables.js";
 import { categoryName, idOf, resourceName, sourceWords, titleOf } from "./why_words.js";
 
 const NOTHING =
@@ -50,7 +50,7 @@ export function why(page) {
 }
 
 /** Production tells most; what differs in the sample run is said. */
-function shown({ model }, { sample, production, reported_by: by }) {
+function shown({ model }, { sample, production, reported_by: by, comparison }) {
   const run = production ?? sample;
   if (!run) return element("p", { class: "card muted" }, NOTHING);
   const other = production && sample ? sample : null;
@@ -61,8 +61,18 @@ function shown({ model }, { sample, production, reported_by: by }) {
     element("div", { class: "card" },
       found(run),
       other ? disagreement(run, other) : null,
-      element("div", { class: "folds" }, details(run), other ? details(other) : null)),
+      element("div", { class: "folds" }, sinceLastGood(comparison, model), details(run), other ? details(other) : null)),
   ];
+}
+
+/** The newest production run beside the last good one before it. */
+function sinceLastGood(comparison, { job, instance_type: type }) {
+  if (!comparison) return null;
+  const difference = comparison.difference_seconds;
+  return folded(
+    { id: "since-last-good", title: "What changed since the last good run",
+      remark: `${duration(Math.abs(difference))} ${difference > 0 ? "longer" : "less"}` },
+    () => twoRuns(comparison, `${job}-${type}-changes`));
 }
 
 /** That the run that the machines were chosen by is bound by something else than production. */

@@ -2,7 +2,10 @@
 import { numeric, sizes } from "../charts/columns.js";
 import { element } from "../dom.js";
 import { downloadButtons } from "../download.js";
-import { count, counted, dataAmount, duration, number, percentage, signedPercentage, units } from "../format.js";
+import {
+  count, counted, dataAmount, duration, isolated, number, percentage, signedPercentage, unbroken, units,
+} from "../format.js";
+import { notice } from "../header.js";
 import { dataTable } from "../table.js";
 import { card } from "./slot.js";
 import { idOf, resourceName, titleOf, UNMEASURED } from "./why_words.js";
@@ -85,6 +88,46 @@ export function stages(run, name) {
       caption: titleOf("Stages, longest first", run), captionHidden: true, columns, rows, sort: true, limit: STAGES_AT_FIRST,
     }),
   );
+}
+
+/** The seconds of a part of two runs; a dash where one of them has no such stage. */
+function secondsIn(run, title) {
+  return numeric(`${run}_seconds`, title, number, {
+    unit: "s", value: (row) => (row.kind === "stage" && row[`${run}_stage`] === null ? null : row[`${run}_seconds`]),
+  });
+}
+
+function stageNumbers({ earlier_stage: earlier, later_stage: later }) {
+  return [...new Set([earlier, later].filter((each) => each !== null))].join(" / ");
+}
+
+const PARTS = [
+  { key: "name", title: "Part", class: "words", render: (row) => element("bdi", {}, isolated(row.name)) },
+  { key: "stage", title: "Stage", align: "right", value: stageNumbers },
+  secondsIn("earlier", "Earlier"),
+  secondsIn("later", "Later"),
+  numeric("difference_seconds", "Difference", signed, { unit: "s" }),
+  { key: "causes", title: "Why", class: "words", value: (row) => row.causes.join("; "),
+    render: (row) => (row.causes.length ? element("bdi", {}, unbroken(row.causes.join("; "))) : null) },
+];
+
+function signed(seconds) {
+  return seconds > 0 ? `+${number(seconds)}` : number(seconds);
+}
+
+/** Two runs side by side: the sum first, then its parts. */
+export function twoRuns(comparison, name) {
+  const { headline, changes, cautions, parts: rows } = comparison;
+  return element("div", { class: "why-run" },
+    element("p", {}, element("bdi", {}, unbroken(headline))),
+    notice({ title: "Before you trust this", kind: "warning", level: 3, items: cautions }),
+    changes.length ? element("div", { class: "advice" }, element("p", {}, "What else has changed:"),
+      element("ul", {}, changes.map((each) => element("li", {}, element("bdi", {}, unbroken(each)))))) : null,
+    downloadButtons({ name, columns: PARTS, rows }),
+    dataTable({
+      caption: "Where the seconds are, those that differ most first", columns: PARTS, rows, sort: true,
+      limit: STAGES_AT_FIRST,
+    }));
 }
 
 /** An upper bound; null where it is not known how long the replay with them took. */
