@@ -41,7 +41,8 @@ class Goal:
         limits = [math.inf]
         if self.deadline_seconds is not None:
             limits.append(self.deadline_seconds * (1 + TOLERANCE) - billing.boot_seconds)
-        if self.budget_dollars is not None:
+        # Who asks for a budget without a price is shown times alone, see `SizingGoal.needs_price`.
+        if self.budget_dollars is not None and billing.price_per_hour is not None:
             budget = self.budget_dollars * (1 + TOLERANCE)
             limits.append(billing.most_seconds(executors=executors, budget_dollars=budget))
         return max(0.0, min(limits))

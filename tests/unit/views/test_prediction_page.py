@@ -72,11 +72,19 @@ def test_the_decision_is_that_of_ernest_choose(store: ModelStore, trained: Model
     assert answer["alternatives"] == json_ready(expected.alternatives)
 
 
-def test_a_goal_without_a_price_still_shows_the_curve(store: ModelStore, trained: Model):
+def test_a_deadline_needs_no_price(store: ModelStore, trained: Model):
     answer = predicted(store, trained, deadline_seconds=200.0)
+    assert answer["goal"] == "best value within 3 min 20 s in 80 % of runs"
+    priced = predicted(store, trained, deadline_seconds=200.0, price_per_hour=0.5)
+    assert answer["decision"]["executors"] == priced["decision"]["executors"]
+    assert answer["decision"]["predicted_cost"] is None
+    assert "$" not in str(answer["answer"])
+
+
+def test_a_budget_without_a_price_still_shows_the_curve(store: ModelStore, trained: Model):
+    answer = predicted(store, trained, budget_dollars=20.0)
     assert answer["decision"] is None
     assert "Give the dollars for one machine and hour" in answer["out_of_reach"]
-    assert answer["goal"] == "best value within 3 min 20 s in 80 % of runs"
     assert (len(answer["curve"]), answer["offered_types"]) == (12, {})
 
 

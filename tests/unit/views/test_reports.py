@@ -110,8 +110,8 @@ class TestModel:
         assert [check["name"] for check in answer["checks"]] == ["error", "size"]
 
     def test_what_cannot_be_reported(self):
-        with pytest.raises(InvalidParameterError, match="price_per_hour=None is missing"):
-            prediction_alone(a_model(), executors=[4], goal=sizing_goal(deadline_seconds=100))
+        with pytest.raises(InvalidParameterError, match="price_per_hour=None does not say what"):
+            prediction_alone(a_model(), executors=[4], goal=sizing_goal(budget_dollars=100))
         with pytest.raises(InvalidParameterError, match="is empty"):
             prediction_alone(a_model(), executors=[])
 
