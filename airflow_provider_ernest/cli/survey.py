@@ -26,6 +26,7 @@ from airflow_provider_ernest.exceptions import InvalidDocumentError
 from airflow_provider_ernest.views.survey import (
     allocation,
     history_in_short,
+    lateness,
     leading_line,
     proposal,
     remarks,
@@ -201,6 +202,7 @@ def survey_lines(survey: Survey) -> list[str]:
     for job in survey.jobs[:MOST_TOLD]:
         told = [
             proposal(job, is_money=totals_of(survey).is_money),
+            lateness(job, survey.at),
             f"{job.why}." if job.why else "",
             history_in_short(job) if job.runs else "",
             f"Dynamic allocation: {within}." if (within := allocation(job)) else "",

@@ -42,6 +42,17 @@ class SurveyedAllocation(Document):
     bounds_save: float | None = None  # as a share of a run's cost today
 
 
+class Lateness(Document):
+    """When runs on today's executors stop keeping a limit, as their input grows; days are dates in UTC."""
+
+    from_day: str = ""  # the first on which a typical run does, the median; empty where none does in a year
+    earliest_day: str = ""  # the bounds of 80 % of that day
+    latest_day: str = ""  # empty for more than a year
+    single_day: str = ""  # before that, one on which more is read, such as a month's end; empty for none
+    executors: int | None = None  # that keep it then, and longer; None where none are known to
+    executors_until: str = ""  # the day from which these will not, either; empty for more than a year
+
+
 class SurveyedJob(Document):
     """One recurring job."""
 
@@ -74,6 +85,7 @@ class SurveyedJob(Document):
     saved_executor_hours_per_month: float | None = None  # the same in executor-hours, which need no price
     likely_saved_executor_hours_per_month: Interval | None = None  # their bounds
     allocation: SurveyedAllocation | None = None  # where executors come and go; None where all stay
+    lateness: Lateness | None = None  # of today's size for that limit; None where it is kept, or not known
     bottleneck: str = ""  # what it is bound by, of `documents.profiles`
     why: str = ""  # the same as a sentence, with its figure
     unknown: tuple[str, ...] = ()  # sentences: what is not known

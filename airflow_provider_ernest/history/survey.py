@@ -10,6 +10,8 @@ from datetime import timedelta
 from itertools import pairwise
 from statistics import median
 
+import numpy as np
+
 import airflow_provider_ernest.words as words
 from airflow_provider_ernest.decision.deciding import Offered, decide
 from airflow_provider_ernest.decision.offers import HistoryForecast, Offer
@@ -19,6 +21,7 @@ from airflow_provider_ernest.documents.models import NOT_VALIDATED, HistoryBasis
 from airflow_provider_ernest.documents.profiles import FIRST_TASK, RunProfile
 from airflow_provider_ernest.documents.runs import PastRun
 from airflow_provider_ernest.documents.surveys import (
+    Lateness,
     PredictedSize,
     Survey,
     SurveyedAllocation,
@@ -37,6 +40,8 @@ from airflow_provider_ernest.history.sizes import (
     sizes_to_ask,
     today_of,
 )
+from airflow_provider_ernest.learning.forecast import InputForecast, late_from
+from airflow_provider_ernest.prediction.numbers import FloatArray
 from airflow_provider_ernest.prediction.predict import default_terms
 from airflow_provider_ernest.prediction.prior import prior_for
 from airflow_provider_ernest.prediction.training import fit_past_runs, fitted_terms
@@ -123,6 +128,7 @@ def surveyed_job(
     history is too short to tell.
     """
     good = [run for run in runs if is_good(run)]
+    forecast = forecast_of(good)
     failed = [run for run in runs if not is_good(run)]
     hours = executor_hours_per_month(runs, otherwise_per_month)
     if not good:
@@ -169,14 +175,14 @@ def surveyed_job(
         slot_utilisation=_utilisation(today.runs),
         input_bytes=(today.input_bytes or None) if tells_bytes else None,
         input_records=None if tells_bytes else today.input_bytes or None,
-        input_growth_per_month=growth_per_month(good),
+        input_growth_per_month=forecast.growth_per_month if forecast else None,
         unknown=tuple(unknown),
     )
     if profile := _nearest(profiles, today):
         told = [profile.headline.rstrip("."), *_skew_and_spill(profile)]
         why = "; ".join(each for each in told if each)
         surveyed = replace(surveyed, bottleneck=profile.bottleneck, why=why)
-    surveyed = _with_sizes(surveyed, good, failed, today, profiles, goal=goal)
+    surveyed = _with_sizes(surveyed, good, failed, today, profiles, goal=goal, forecast=forecast)
     return replace(surveyed, executor_hours_per_month=hours, dollars_per_month=_in_dollars(hours, price))
 
 
@@ -222,23 +228,16 @@ def _latest(runs: Sequence[PastRun]) -> tuple[list[PastRun], float | None]:
     return latest, span.total_seconds()
 
 
-def growth_per_month(runs: Sequence[PastRun]) -> float | None:
-    """By so many times the input grows in a month (Theil, 1950); None where the history does not tell."""
-    from scipy.stats import theilslopes
-
-    told = [
-        (moment, math.log(run.input_bytes))
+def forecast_of(runs: Sequence[PastRun]) -> InputForecast | None:
+    """What the next runs read; None where the history does not tell."""
+    told = {
+        moment: run.input_bytes
         for run in runs
         if run.input_bytes and (moment := time_of(run.started_at)) is not None
-    ][-200:]
-    if len(told) < LEAST_RUNS_OF_GROWTH:
+    }
+    if len(told) < LEAST_RUNS_OF_GROWTH or max(told) - min(told) < timedelta(days=LEAST_DAYS_OF_GROWTH):
         return None
-    first = told[0][0]
-    days = [(moment - first).total_seconds() / 86_400 for moment, _ in told]
-    if days[-1] < LEAST_DAYS_OF_GROWTH:
-        return None
-    slope = theilslopes([size for _, size in told], days).slope
-    return math.exp(min(slope * MONTH_SECONDS / 86_400, 50.0))
+    return InputForecast(told.keys(), [*told.values()])
 
 
 def _used(runs: Sequence[PastRun]) -> tuple[UsedSize, ...]:
@@ -295,6 +294,7 @@ def _with_sizes(
     profiles: Sequence[RunProfile],
     *,
     goal: SurveyGoal,
+    forecast: InputForecast | None,
 ) -> SurveyedJob:
     history = history_of(good, today)
     alike = [run for run in good if today.is_alike(run)]
@@ -322,7 +322,42 @@ def _with_sizes(
         allocations=allocations,
     )
     unknown += _about_the_sources(offer, basis, today, why_not)
-    return _decided(replace(job, unknown=tuple(unknown)), offer, today, goal)
+    decided = _decided(replace(job, unknown=tuple(unknown)), offer, today, goal)
+    if forecast is None or not today.input_bytes:
+        return decided
+    try:
+        if replays is not None:
+            more_input = replays_of(profiles, today, alike, counts=counts, scales=LARGER_SCALES)
+            replays = meeting(model, more_input) if more_input and basis.is_modelled else more_input
+        # The forecast knows by how much inputs differ.
+        basis = replace(basis, replays=replays, input_noise=0.0)
+        offer = replace(offer, model=replace(model, basis=basis), allocations=())
+        return replace(decided, lateness=_lateness(decided, offer, forecast, today, goal))
+    except (ErnestError, ArithmeticError, ValueError):
+        return decided
+
+
+LARGER_SCALES = (0.7, 1.0, 1.5, 2.5, 4.0)  # at which runs are replayed; beyond, time grows as the input does
+
+
+def _lateness(
+    job: SurveyedJob, offer: Offer, forecast: InputForecast, today: Today, goal: SurveyGoal
+) -> Lateness | None:
+    """When today's size stops keeping the limit; None where it keeps it."""
+    limit = ((job.limit_seconds or math.inf) - today.startup_seconds) / today.slowdown
+
+    def probability_within(scale: float, counts: Sequence[int]) -> FloatArray:
+        asked = replace(offer, executors=counts).forecast(scale=scale)
+        return asked.probability_within(np.full(len(counts), limit))
+
+    return late_from(
+        forecast,
+        probability_within,
+        executors=[each.executors for each in job.sizes if each.executors >= today.executors],
+        today=today.executors,
+        whole=today.input_bytes,
+        confidence=goal.confidence,
+    )
 
 
 def _model(job: str, history: History, today: Today) -> tuple[Model, HistoryBasis, str]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import date
 
 import airflow_provider_ernest.words as words
-from airflow_provider_ernest.documents.base import Interval, moment_of
+from airflow_provider_ernest.documents.base import Interval, moment_of, time_of
 from airflow_provider_ernest.documents.surveys import Survey, SurveyedJob
 from airflow_provider_ernest.settings.billing import HOUR_SECONDS
 from airflow_provider_ernest.views.profile_words import short
@@ -183,7 +184,7 @@ def _named(jobs: Sequence[str]) -> str:
 def rows_of(survey: Survey) -> list[dict[str, str]]:
     """The jobs in words, as rows of a table; cells are empty if there is nothing to tell."""
     is_money = totals_of(survey).is_money
-    rows = []
+    rows, tells_late = [], any(late_in(job, survey.at) for job in survey.jobs)
     for job in survey.jobs:
         proposed = job.proposed if is_change(job) else None
         saving, likely, _ = _saving(job, is_money=is_money) if proposed else ("", "", "")
@@ -199,6 +200,7 @@ def rows_of(survey: Survey) -> list[dict[str, str]]:
             "then": duration(proposed.seconds) if proposed else "",
             "saves": saving,
             f"{LIKELY} of it": likely,
+            **({"late": late_in(job, survey.at)} if tells_late else {}),
             "bound by": short(job.bottleneck) if job.bottleneck else UNKNOWN,
         }
         rows.append(row)
@@ -319,6 +321,46 @@ def proposal(job: SurveyedJob, *, is_money: bool) -> str:
     )
 
 
+def _weeks(day: str, at: str) -> int:
+    """Until that day."""
+    moment = time_of(at)
+    return 0 if moment is None else round((date.fromisoformat(day) - moment.date()).days / 7)
+
+
+def late_in(job: SurveyedJob, at: str) -> str:
+    """When today's size stops keeping the limit, seen from that moment: in 5 weeks (3 to 9)."""
+    late = job.lateness
+    if late is None or not late.from_day:
+        return ""
+    weeks, low, high = (_weeks(day, at) for day in (late.from_day, late.earliest_day, late.latest_day))
+    return f"in {counted(weeks, 'week')} ({max(low, 0)} to {high})" if weeks > 0 else "now"
+
+
+def lateness(job: SurveyedJob, at: str) -> str:
+    """The same as sentences, with what to do by then."""
+    late = job.lateness
+    if late is None:
+        return ""
+    size, limit = _of(job, job.executors), duration(job.limit_seconds)
+    told = []
+    if late.from_day:
+        told.append(
+            f"Late {late_in(job, at)}: from {late.from_day} on ({LIKELY}: {late.earliest_day} to "
+            f"{late.latest_day}) its input is likely too much for {size} to keep {limit} as surely as asked."
+        )
+    if late.single_day:
+        told.append(
+            f"{'Before that, one' if late.from_day else 'One'} run is likely late already, on "
+            f"{late.single_day}: it reads more than the others."
+        )
+    if late.executors is None:
+        told.append("No larger size is known to keep it then.")
+    else:
+        until = f"until {late.executors_until}" if late.executors_until else "for more than a year"
+        told.append(f"{_of(job, late.executors)} by then should keep it {until}.")
+    return " ".join(told)
+
+
 @dataclass(frozen=True, kw_only=True)
 class StoredSurvey:
     """A survey in the store."""
@@ -336,6 +378,8 @@ class ShownJob(SurveyedJob):
         saved: of `monthly` by the proposed executors; its bounds with 80 % probability are in likely_saved.
         proposal: what to change and what that saves, as a sentence.
         in_short: the same in few words; empty where nothing is to change.
+        late_in: in how many weeks today's size stops keeping the limit; empty where it does not.
+        late: the same as sentences.
     """
 
     monthly: float | None
@@ -346,6 +390,8 @@ class ShownJob(SurveyedJob):
     bound_by: str
     proposal: str
     in_short: str
+    late_in: str
+    late: str
     facts: tuple[tuple[str, str], ...]
 
 
@@ -379,7 +425,7 @@ def survey_page(survey: Survey, survey_ids: Iterable[str]) -> SurveyPage:
         logs=survey.logs,
         headline=leading_line(survey),
         remarks=tuple(remarks(survey)),
-        jobs=tuple(_shown(job, is_money=totals.is_money) for job in survey.jobs),
+        jobs=tuple(_shown(job, survey.at, is_money=totals.is_money) for job in survey.jobs),
         others=tuple(stored_survey(each) for each in survey_ids if each != survey.id),
     )
 
@@ -390,7 +436,7 @@ def stored_survey(survey_id: str) -> StoredSurvey:
     return StoredSurvey(survey_id=survey_id, at=moment.isoformat() if moment else None)
 
 
-def _shown(job: SurveyedJob, *, is_money: bool) -> ShownJob:
+def _shown(job: SurveyedJob, at: str, *, is_money: bool) -> ShownJob:
     proposed, is_other = job.proposed, is_change(job)
     saving = saved(job, is_money=is_money) if is_other else None
     value, likely, unit = _saving(job, is_money=is_money)
@@ -410,5 +456,7 @@ def _shown(job: SurveyedJob, *, is_money: bool) -> ShownJob:
         bound_by=short(job.bottleneck) if job.bottleneck else "",
         proposal=proposal(job, is_money=is_money),
         in_short=f"saves {value}{unit} ({LIKELY}: {likely})" if is_other else "",
+        late_in=late_in(job, at),
+        late=lateness(job, at),
         facts=tuple(facts_of(job).items()),
     )

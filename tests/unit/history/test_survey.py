@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from datetime import date, datetime
 
 import pytest
 
@@ -16,7 +17,7 @@ from airflow_provider_ernest.history.sizes import runs_to_profile
 from airflow_provider_ernest.history.survey import (
     Prices,
     SurveyGoal,
-    growth_per_month,
+    forecast_of,
     runs_per_month,
     survey_of,
     surveyed_job,
@@ -193,11 +194,42 @@ def test_how_often_and_by_how_much_is_the_historys_own():
     runs, _ = daily((4,) * 15, growth=1.02)
     runs[7] = replace(runs[7], input_bytes=runs[7].input_bytes * 50)  # an odd day
     assert runs_per_month(runs) == pytest.approx(730 / 24)
-    assert growth_per_month(runs) == pytest.approx(1.02 ** (730 / 24), rel=0.15)
+    assert forecast_of(runs).growth_per_month == pytest.approx(1.02 ** (730 / 24), rel=0.15)
     assert runs_per_month(runs[:2]) is None
-    assert growth_per_month(runs[:6]) is None
+    assert forecast_of(runs[:6]) is None
     weekdays = [run for day, run in enumerate(daily((4,) * 26)[0]) if day % 7 not in (4, 5)]
     assert runs_per_month(weekdays) == pytest.approx(5 / 7 * 730 / 24), "that of whole weeks"
+
+
+@pytest.mark.parametrize("executors", [(8,) * 20, SEVERAL + (8,) * 8], ids=["by replay", "by the model"])
+def test_it_is_told_when_a_growing_job_will_be_late_and_how_many_machines_keep_it_then(executors):
+    runs, profiles = daily(executors, growth=1.01)
+    chosen = {run.application_id for run in runs_to_profile(runs)}
+    profiles = [each for each in profiles if each.application_id in chosen]
+    goal = SurveyGoal(deadline_seconds=30.0)
+    job = of_runs(runs, profiles, goal=goal)
+
+    def seconds(executors: int, day: float) -> float:
+        return work(executors=executors, scale=1.01 ** (19 + day)).clean_seconds + 5.0
+
+    def days_until(day: str) -> int:
+        return (date.fromisoformat(day) - datetime.fromisoformat(runs[-1].started_at).date()).days
+
+    late = job.lateness
+    truly = next(day for day in range(200) if seconds(8, day) > 30.0)  # half of the runs, not one in five
+    if executors == (8,) * 20:
+        # A replay is not sure of what more input takes, nor of any other size.
+        assert days_until(late.earliest_day) > 14
+        assert days_until(late.latest_day) < truly
+        assert late.executors is None
+    else:
+        assert days_until(late.from_day) < truly < days_until(late.latest_day)
+        assert late.executors > 8
+        assert seconds(late.executors, days_until(late.latest_day)) < 30.0
+    assert SurveyedJob.from_dict(job.to_dict()) == job
+    stored = {name: value for name, value in job.to_dict().items() if name != "lateness"}
+    assert SurveyedJob.from_dict(stored).lateness is None
+    assert of_runs(runs[:6], profiles, goal=goal).lateness is None
 
 
 def test_a_single_run_is_surveyed_by_the_rate_that_is_stated():

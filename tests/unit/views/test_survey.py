@@ -6,9 +6,17 @@ from dataclasses import replace
 
 import pytest
 
-from airflow_provider_ernest.documents.surveys import REPLAY, PredictedSize, Survey, SurveyedJob, UsedSize
+from airflow_provider_ernest.documents.surveys import (
+    REPLAY,
+    Lateness,
+    PredictedSize,
+    Survey,
+    SurveyedJob,
+    UsedSize,
+)
 from airflow_provider_ernest.views.survey import (
     history_in_short,
+    lateness,
     leading_line,
     proposal,
     remarks,
@@ -97,6 +105,36 @@ class TestWords:
         page = survey_page(alone, ())
         assert (page.is_money, page.taken, page.saved) == (False, 98.6, 34.4)
         assert page.jobs[0].likely_saved == (27.6, 40.4)
+
+    def test_what_will_be_late_is_told_with_its_range_and_what_to_do_by_then(self):
+        late = Lateness(
+            from_day="2026-12-28",
+            earliest_day="2026-12-14",
+            latest_day="2027-01-25",
+            single_day="2026-11-30",
+            executors=24,
+            executors_until="2027-06-01",
+        )
+        told = survey(orders(lateness=late), keeps())
+        assert lateness(told.jobs[0], told.at) == (
+            "Late in 5 weeks (3 to 9): from 2026-12-28 on (80 %: 2026-12-14 to 2027-01-25) its input is "
+            "likely too much for 16 machines to keep 14 min as surely as asked. Before that, one run is "
+            "likely late already, on 2026-11-30: it reads more than the others. 24 machines by then should "
+            "keep it until 2027-06-01."
+        )
+        assert [row["late"] for row in rows_of(told)] == ["in 5 weeks (3 to 9)", ""]
+        shown = survey_page(told, ()).jobs[0]
+        assert (shown.late_in, shown.late) == ("in 5 weeks (3 to 9)", lateness(told.jobs[0], told.at))
+        assert "late" not in rows_of(survey(keeps()))[0]
+        now = replace(late, from_day="2026-11-20", single_day="", executors=None, executors_until="")
+        said = lateness(orders(lateness=now), told.at)
+        assert said.startswith("Late now: from 2026-11-20 on")
+        assert said.endswith("No larger size is known to keep it then.")
+        single = replace(late, from_day="", earliest_day="", latest_day="", executors_until="")
+        assert lateness(orders(lateness=single), told.at) == (
+            "One run is likely late already, on 2026-11-30: it reads more than the others. 24 machines by "
+            "then should keep it for more than a year."
+        )
 
     def test_what_is_not_known_is_said(self):
         silent = orders(

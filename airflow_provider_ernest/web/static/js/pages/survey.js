@@ -86,7 +86,8 @@ function columnsOf(page) {
     { key: "slot_utilisation", title: "Slots busy", ...numbers,
       render: (row) => (isKnown(row.slot_utilisation) ? asPercent(row.slot_utilisation) : null) },
     { key: "input_growth_per_month", title: "Input a month", ...numbers, render: growth },
-  ];
+    { key: "late_in", title: "Late", ...numbers, render: (row) => row.late_in || null },
+  ].filter(({ key }) => key !== "late_in" || page.jobs.some((job) => job.late_in));
 }
 
 function growth({ input_growth_per_month: times }) {
@@ -117,6 +118,7 @@ function table(page) {
 function jobPart(job, place) {
   return folded({ id: idOf(place), title: element("bdi", {}, job.job), remark: unbroken(job.in_short) }, () => [
     element("p", {}, element("strong", {}, unbroken(job.proposal))),
+    job.late ? element("p", {}, unbroken(job.late)) : null,
     job.why ? element("p", {}, `Why it takes as long: ${unbroken(job.why)}`) : null,
     job.sizes.length
       ? figure({
