@@ -244,11 +244,11 @@ def replays_of(
     source, run = found
     met = today.runs if run.executors == today.executors else (run,)
     # How much longer these took than the replay of their own input says.
-    scales = [_step(today.scale(each)) for each in met]
-    said = {scale: _replayed(source, {run.executors}, scale=scale)[run.executors] for scale in set(scales)}
-    logs = np.log([each.fixed_seconds / said[scale] for each, scale in zip(met, scales, strict=True)])
+    own = [_step(today.scale(each)) for each in met]
+    said = {scale: _replayed(source, {run.executors}, scale=scale)[run.executors] for scale in set(own)}
+    logs = np.log([each.fixed_seconds / said[scale] for each, scale in zip(met, own, strict=True)])
     times, noise = float(np.exp(np.median(logs))), _noise(logs)
-    replayed = [_replayed(source, set(counts), scale=scale) for scale in scales]
+    replayed = [_replayed(source, set(counts), scale=scale) for scale in sorted(scales)]
     spread = _spread_per_doubling(source, times, noise, today, runs)
     own_error = abs(np.log(source.replayed_seconds / source.seconds))
     return Replays(
