@@ -45,7 +45,8 @@ A_QUERY = "a query"
 _LEAST_SECONDS, _LEAST_SHARE = 0.5, 0.01  # smaller differences, of the longer run, are not explained
 _SAME = 0.02  # so little apart, of the longer, two runs took as long
 _NAMED_SHARE = 0.2  # a ratio is named that has at least this part in the difference of a stage
-_LEAST_RATIO, _OTHER_TASKS = math.log(1.03), math.log(1.25)  # of amounts, and of numbers of tasks
+_LEAST_RATIO = math.log(1.03)  # of what a stage reads, and of times; smaller ones are not named
+_OTHER_TASKS = _OTHER_SKEW = math.log(1.25)  # of numbers of tasks, and of the longest task over the median
 _SPILLED_SHARE = 0.05  # of what a stage reads
 _SKEW_SHARE = 0.25  # of a stage's difference, that its longest task is further from the median
 _TOLD_SHARE, _MOST_TOLD = 0.85, 3  # the headline names parts until they are so much of the sum, or so many
@@ -123,7 +124,7 @@ def compare_runs(earlier: RunProfile, later: RunProfile, *, changes: Sequence[st
     before, after = map(_whole, runs)
     worth = max(_LEAST_SECONDS, _LEAST_SHARE * max(before, after))
     pairs = _paired(earlier, later)
-    parts = [_stage_part(*runs, *pair, worth) for pair in pairs] + _other_parts(earlier, later, worth)
+    parts = [_stage_part(runs, pair, worth) for pair in pairs] + _other_parts(earlier, later, worth)
     parts.sort(key=lambda part: -abs(part.difference_seconds))
     return RunComparison(
         earlier=earlier.application_id,
@@ -191,21 +192,16 @@ def _own(stage: StageProfile | None) -> float:
     return (stage.own_seconds or 0.0) if stage else 0.0
 
 
-def _stage_part(
-    earlier: RunProfile,
-    later: RunProfile,
-    before: StageProfile | None,
-    after: StageProfile | None,
-    worth: float,
-) -> Part:
+def _stage_part(runs: Sequence[RunProfile], pair: _Pair, worth: float) -> Part:
     """The part of a pair of stages, of which one may be missing."""
+    (earlier, later), (before, after) = runs, pair
     shown, change = after or before, _own(after) - _own(before)
     assert shown is not None
     causes: tuple[str, ...] = ()
-    if before is None or after is None:
-        causes = (_alone(shown, *((later, earlier) if before is None else (earlier, later))),)
-    elif abs(change) >= worth:
+    if abs(change) >= worth and before and after:
         causes = tuple(_causes(before, after, _slots(earlier, before), _slots(later, after)))
+    elif abs(change) >= worth:
+        causes = (_alone(shown, *((earlier, later) if before else (later, earlier))),)
     return Part(
         kind=STAGE,
         name=A_QUERY if _OF_QUERY in shown.name else shown.name,
@@ -345,7 +341,8 @@ def _of_idle_slots(before: StageProfile, after: StageProfile, had: float, has: f
     """Why more slots were idle beside its tasks, or fewer."""
     (longest, median), (now_longest, now_median) = map(_longest_and_median, (before, after))
     further = (now_longest - now_median) - (longest - median)
-    if further / (_own(after) - _own(before)) >= _SKEW_SHARE:
+    is_other_skew = abs(_log_ratio(longest, now_longest) - _log_ratio(median, now_median)) >= _OTHER_SKEW
+    if is_other_skew and further / (_own(after) - _own(before)) >= _SKEW_SHARE:
         median_words = f"the median {duration(now_median)} instead of {duration(median)}"
         return f"its longest task took {duration(now_longest)} instead of {duration(longest)}, {median_words}"
     if abs(_log_ratio(before.tasks, after.tasks)) >= _OTHER_TASKS:

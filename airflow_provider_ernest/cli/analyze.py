@@ -125,16 +125,20 @@ def _run(args: Namespace) -> None:
     command.refuse_further(args, "html")
     changes = _changes(args.what_if)
     profiles = [_profile(source, args, changes=changes) for source in _event_logs(args)]
+    documents: list[dict[str, Any]] = [profile.to_dict() for profile in profiles]
+    lines = [line for profile in profiles for line in (*profile_lines(profile), "")][:-1]
+    document: Any = documents if len(documents) > 1 else documents[0]
     comparison = None
     if len(profiles) == 2:
         from airflow_provider_ernest.clarity.comparison import compare_runs
+        from airflow_provider_ernest.views.view import json_ready
 
         comparison = compare_runs(*profiles)
-    command.tell(
-        args,
-        lambda: _lines(profiles, comparison),
-        lambda: _document([profile.to_dict() for profile in profiles], comparison),
-    )
+        lines, document = (
+            comparison_lines(comparison, profiles),
+            {**json_ready(comparison), "profiles": documents},
+        )
+    command.tell(args, lambda: lines, lambda: document)
     for profile in profiles:
         of_which = f"{profile.application_id}: " if len(profiles) > 1 else ""
         command.warn(*(f"{of_which}{warning}" for warning in profile.warnings))
@@ -170,21 +174,6 @@ def _event_logs(args: Namespace) -> list[str]:
             found[1], logs, lambda places: Scan(places, cache=usual_cache(), told=told)
         )
     return found
-
-
-def _lines(profiles: Sequence[RunProfile], comparison: RunComparison | None) -> list[str]:
-    if comparison is not None:
-        return comparison_lines(comparison, profiles)
-    return [line for profile in profiles for line in (*profile_lines(profile), "")][:-1]
-
-
-def _document(profiles: list[dict[str, Any]], comparison: RunComparison | None) -> Any:
-    """What JSON holds."""
-    if comparison is None:
-        return profiles if len(profiles) > 1 else profiles[0]
-    from airflow_provider_ernest.views.view import json_ready
-
-    return {**json_ready(comparison), "profiles": profiles}
 
 
 def _changes(asked: Sequence[Sequence[tuple[str, float]]] | None) -> tuple[Change, ...] | None:
@@ -330,64 +319,51 @@ def profile_lines(profile: RunProfile) -> list[str]:
     ]
 
 
-MOST_PARTS = 12
-"""So many parts of two runs are listed: those that differ most."""
+MOST_PARTS, LEAST_SHOWN, LONGEST_PART = 12, 0.05, 60
+"""So many parts of two runs are listed, those that differ most, and by so many seconds; letters of a name."""
 
 
 def comparison_lines(comparison: RunComparison, profiles: Sequence[RunProfile]) -> list[str]:
     """What differs between two runs: the sum first, then its parts with their causes."""
-    shown = [part for part in comparison.parts if abs(part.difference_seconds) >= LEAST_SHOWN][:MOST_PARTS]
-    lines = [
-        *wrapped(comparison.headline),
-        *(line for caution in comparison.cautions for line in wrapped(caution)),
-        "",
-        *(
-            line
-            for which, profile in zip(("earlier", "later"), profiles, strict=True)
-            for line in wrapped(f"{which}: {profile.name or UNKNOWN} ({profile.application_id})")
-        ),
-    ]
-    if comparison.changes:
-        lines += ["", "what else has changed"]
-        lines += [
-            line
-            for change in comparison.changes
-            for line in wrapped(f"- {change}", indent="  ", further="    ")
-        ]
-    rest = len(comparison.parts) - len(shown)
-    hidden = sum(part.difference_seconds for part in comparison.parts if part not in shown)
-    rows = [_part_cells(part) for part in shown]
-    if rest:
+    told = [part for part in comparison.parts if abs(part.difference_seconds) >= LEAST_SHOWN][:MOST_PARTS]
+    rows = [_part_cells(part) for part in told]
+    if rest := len(comparison.parts) - len(told):
+        hidden = comparison.difference_seconds - sum(part.difference_seconds for part in told)
         rows.append(("", counted(rest, "other part"), "", "", _signed(hidden)))
     whole = tenths(comparison.earlier_seconds), tenths(comparison.later_seconds)
     rows.append(("", "all", *whole, _signed(comparison.difference_seconds)))
-    heading = ("stage", "part", "earlier", "later", "difference")
-    lines += titled_table("where the seconds are", heading, rows, words=("stage", "part"))
-    explained = [part for part in shown if part.causes]
-    lines += ["", "why"] * bool(explained)
-    for part in explained:
-        stage = f" (stage {number})" if (number := _stage_numbers(part)) else ""
-        told = f"- {part.name}{stage}, {_signed(part.difference_seconds)} s: {'; '.join(part.causes)}"
-        lines += wrapped(told, indent="  ", further="    ")
-    return lines
+    names = [f"{profile.name or UNKNOWN} ({profile.application_id})" for profile in profiles]
+    reasons = [
+        f"{part.name}{f' (stage {_stage_numbers(part)})' if part.kind == 'stage' else ''}, "
+        f"{_signed(part.difference_seconds)} s: {'; '.join(part.causes)}"
+        for part in told
+        if part.causes
+    ]
+    return [
+        *(line for words in (comparison.headline, *comparison.cautions) for line in wrapped(words)),
+        "",
+        *wrapped(f"earlier: {names[0]}"),
+        *wrapped(f"later: {names[1]}"),
+        *_listed("what else has changed", comparison.changes),
+        *titled_table(
+            "where the seconds are",
+            ("stage", "part", "earlier", "later", "difference"),
+            rows,
+            words=("stage", "part"),
+        ),
+        *_listed("why", reasons),
+    ]
 
 
-LEAST_SHOWN = 0.05
-"""Seconds: parts that differ less are told together."""
-
-LONGEST_PART = 60
-"""Of a part's name, in letters."""
+def _listed(title: str, clauses: Sequence[str]) -> list[str]:
+    lines = [line for each in clauses for line in wrapped(f"- {each}", indent="  ", further="    ")]
+    return ["", title, *lines] if lines else []
 
 
 def _part_cells(part: Part) -> tuple[str, ...]:
     """With a dash for the run that has no such stage."""
-    seconds = [
-        UNKNOWN if part.kind == "stage" and stage is None else tenths(seconds)
-        for stage, seconds in (
-            (part.earlier_stage, part.earlier_seconds),
-            (part.later_stage, part.later_seconds),
-        )
-    ]
+    sides = ((part.earlier_stage, part.earlier_seconds), (part.later_stage, part.later_seconds))
+    seconds = [UNKNOWN if part.kind == "stage" and number is None else tenths(own) for number, own in sides]
     name = shortened(part.name, LONGEST_PART)
     return _stage_numbers(part), name, *seconds, _signed(part.difference_seconds)
 

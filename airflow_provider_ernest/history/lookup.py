@@ -57,22 +57,17 @@ def last_good_before(
     run = past_run(read_event_log(event_log), event_log=event_log)
     run = replace(run, job=JobNames().job_of(run.job, run.main))
     places = logs or [folder_of(event_log)]
-    found = by_job(chain(scan(places), [run])).runs
     key = run.application_id, run.started_at
-    of_job = next(
-        runs for runs in found.values() if key in [(each.application_id, each.started_at) for each in runs]
-    )
+    jobs = by_job(chain(scan(places), [run])).runs.values()
+    of_job = next(job for job in jobs if key in [(each.application_id, each.started_at) for each in job])
     earlier = [each for each in of_job if each.started_at < run.started_at]
-    good = [run for run in earlier if is_good(run)]
-    if good:
+    if good := [each for each in earlier if is_good(each)]:
         return good[-1].event_log
-    why = (
-        f": the newest, {earlier[-1].application_id}, does not count, {earlier[-1].failure}"
-        if earlier
-        else ""
+    why = "".join(
+        f": the newest, {each.application_id}, does not count, {each.failure}" for each in earlier[-1:]
     )
     raise MissingResourceError(
-        f"No earlier run of {of_job[-1].job!r} that ended well is in {_named(places)}{why}.",
+        f"No earlier run of {run.job!r} that ended well is in {_named(places)}{why}.",
         remedy="Name the other run by its event log, or the places of more logs with --logs.",
     )
 

@@ -147,6 +147,13 @@ def test_why_a_stage_took_longer(changes, cause):
     assert shorter.causes, "the same the other way round"
 
 
+def test_executors_that_came_late_are_the_cause_though_as_many_came():
+    late = replace(profile_run(a_run(slots=2)), executors=4, slots=4, steps=((0.0, 2), (100.0, 4)))
+    told = compare_runs(profile_run(a_run()), late)
+    assert part_of(told, JOIN).causes == ("2 tasks could run at once instead of 4",)
+    assert told.changes == ()
+
+
 def test_a_stage_that_moved_in_its_file_is_the_same_and_a_renamed_one_gone_and_new():
     moved, renamed = "scan at enrich.py:99", "merge at enrich.py:40"
     told = compared(a_run(), a_run(names=(moved, renamed), application_id="app-2"))
