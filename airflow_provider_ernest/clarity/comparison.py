@@ -124,7 +124,7 @@ def compare_runs(earlier: RunProfile, later: RunProfile, *, changes: Sequence[st
     before, after = map(_whole, runs)
     worth = max(_LEAST_SECONDS, _LEAST_SHARE * max(before, after))
     pairs = _paired(earlier, later)
-    parts = [_stage_part(runs, pair, worth) for pair in pairs] + _other_parts(earlier, later, worth)
+    parts = [_stage_part(runs, pair, worth) for pair in pairs] + _other_parts(earlier, later)
     parts.sort(key=lambda part: -abs(part.difference_seconds))
     return RunComparison(
         earlier=earlier.application_id,
@@ -178,8 +178,8 @@ def _unlike(before: StageProfile, place: int, after: StageProfile, other_place: 
     if is_other_site or (before.attempt > 0) != (after.attempt > 0):
         return _NEVER
     kinds = {(each.reads_input, each.read_bytes > each.input_bytes) for each in (before, after)}
-    ratio, is_known = _more_read(_read(before), _read(after))
-    size = abs(ratio if is_known else _log_ratio(before.tasks, after.tasks))
+    was, now, unit = _amounts(_read(before), _read(after))
+    size = abs(_log_ratio(was, now) if unit else _log_ratio(before.tasks, after.tasks))
     other = _OTHER_SITE * (len(sites) - 1) + _OTHER_WORK * (len(kinds) - 1)
     return other + min(_OTHER_WORK, size) + _OTHER_PLACE * abs(place - other_place)
 
@@ -217,19 +217,14 @@ def _stage_part(runs: Sequence[RunProfile], pair: _Pair, worth: float) -> Part:
 def _alone(stage: StageProfile, run: RunProfile, other: RunProfile) -> str:
     if stage.attempt:
         return f"Spark ran it again, as attempt {count(stage.attempt + 1)}"
-    if other.stages_left_out and _own(stage) <= min(map(_own, other.stages), default=0.0):
+    if other.stages_left_out and stage.seconds <= min(each.seconds for each in other.stages):
         return f"it is not among the {count(len(other.stages))} longest of {other.application_id}"
     return f"only {run.application_id} has it"
 
 
-def _other_parts(earlier: RunProfile, later: RunProfile, worth: float) -> list[Part]:
+def _other_parts(earlier: RunProfile, later: RunProfile) -> list[Part]:
     """The parts that are no stage."""
     before, after = _beside_stages(earlier), _beside_stages(later)
-    sharing = [run.phases.variable_sharing_seconds for run in (earlier, later)]
-    change = after[DRIVER] - before[DRIVER]
-    broadcasts: tuple[str, ...] = ()
-    if abs(change) >= worth and (sharing[1] - sharing[0]) / change >= 0.5:
-        broadcasts = (f"broadcasts of queries took {duration(sharing[1])} instead of {duration(sharing[0])}",)
     return [
         Part(
             kind=kind,
@@ -237,7 +232,6 @@ def _other_parts(earlier: RunProfile, later: RunProfile, worth: float) -> list[P
             earlier_seconds=before[kind],
             later_seconds=after[kind],
             difference_seconds=after[kind] - before[kind],
-            causes=broadcasts if kind == DRIVER else (),
         )
         for kind, name in _NAMES.items()
     ]
@@ -267,7 +261,8 @@ def _slots(run: RunProfile, stage: StageProfile) -> float:
 
 def _causes(before: StageProfile, after: StageProfile, had: float, has: float) -> Iterator[str]:
     """Clauses; the stages had and have so many slots."""
-    data, amounts = _more_read(_read(before), _read(after))
+    was, now, unit = _amounts(_read(before), _read(after))
+    data = _log_ratio(was, now)
     work, whole = _log_ratio(before.task_seconds, after.task_seconds), _log_ratio(_own(before), _own(after))
     room = _log_ratio(has, had)
     factors = {"data": data, "pace": work - data, "room": room, "busy": whole - work - room}
@@ -276,11 +271,11 @@ def _causes(before: StageProfile, after: StageProfile, had: float, has: float) -
         if direction * factor < max(_LEAST_RATIO, _NAMED_SHARE * abs(whole)):
             return
         if name == "data":
-            yield amounts
+            yield _more_read(was, now, unit)
         elif name == "pace":
             took = f"its tasks took {_times(factor, 'long', 'longer', 'less time')}"
             reasons = ", ".join(_of_pace(before, after, data=math.exp(data)))
-            yield f"{took}{' for as much data' if amounts else ''}{': ' if reasons else ''}{reasons}"
+            yield f"{took}{' for as much data' if unit else ''}{': ' if reasons else ''}{reasons}"
         elif name == "room":
             yield f"{counted(round(has), 'task')} could run at once instead of {count(round(had))}"
         else:
@@ -292,16 +287,20 @@ def _read(stage: StageProfile) -> tuple[int, int]:
     return stage.read_bytes, stage.input_records if stage.reads_input else 0
 
 
-def _more_read(before: tuple[int, int], after: tuple[int, int]) -> tuple[float, str]:
-    """The logarithm of the ratio of what was read (bytes, records), and a clause; nothing if unknown."""
+def _amounts(before: tuple[int, int], after: tuple[int, int]) -> tuple[int, int, str]:
+    """What of `_read` both know: the earlier, the later, and "records" or "bytes"; zeros if nothing."""
     # What Spark counts as bytes of input may be a file's end alone: records say more.
-    for place, unit in ((1, " records"), (0, "")):
-        was, now = before[place], after[place]
-        if was and now:
-            ratio, told = _log_ratio(was, now), count if unit else data_amount
-            amounts = f"{told(now)}{unit} instead of {told(was)}"
-            return ratio, f"it read {_times(ratio, 'much', 'more', 'less')}, {amounts}"
-    return 0.0, ""
+    for place, unit in ((1, "records"), (0, "bytes")):
+        if before[place] and after[place]:
+            return before[place], after[place], unit
+    return 0, 0, ""
+
+
+def _more_read(was: int, now: int, unit: str) -> str:
+    amounts = f"{data_amount(now)} instead of {data_amount(was)}"
+    if unit == "records":
+        amounts = f"{counted(now, 'record')} instead of {count(was)}"
+    return f"it read {_times(_log_ratio(was, now), 'much', 'more', 'less')}, {amounts}"
 
 
 def _log_ratio(before: float, after: float) -> float:
@@ -367,12 +366,12 @@ def _changes(before: RunProfile, after: RunProfile) -> Iterator[str]:
         yield f"Spark is {after.spark} and was {before.spark}"
     if before.executors != after.executors:
         yield f"it ran on {counted(after.executors, 'executor')} instead of {count(before.executors)}"
-    was, now = (round(run.slots / run.executors, 1) for run in (before, after))
-    if was != now:
-        yield f"an executor runs {plain(now)} tasks at once instead of {plain(was)}"
-    ratio, amounts = _more_read(_input_of(before), _input_of(after))
-    if abs(ratio) >= _LEAST_RATIO:
-        yield f"of its input {amounts}"
+    shapes = [round(run.slots / run.executors, 1) for run in (before, after)]
+    if shapes[0] != shapes[1]:
+        yield f"an executor runs {plain(shapes[1])} tasks at once instead of {plain(shapes[0])}"
+    read = _amounts(_input_of(before), _input_of(after))
+    if abs(_log_ratio(*read[:2])) >= _LEAST_RATIO:
+        yield f"of its input {_more_read(*read)}"
     for run in (before, after):
         if lost := sum(len(loss.executors) for loss in run.losses):
             yield f"{run.application_id} lost {counted(lost, 'executor')}"

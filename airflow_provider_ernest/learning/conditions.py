@@ -138,21 +138,11 @@ _UNIMPORTANT_VARIABLES = ("AIRFLOW_CTX_", "AIRFLOW__", "OPENLINEAGE_", "OPENLINE
 _NAMED_VALUE = re.compile(
     r"(?<![\w.-])(?P<name>[\w.-]++)(?P<between>[\"']?\s*[=:]\s*)(?P<value>\"[^\"]*\"|'[^']*'|[^\s&,;]+)"
 )
-# Spark's own properties that people tune; nobody's secret is among them, and they have such values: 200, 0.6,
-# 8g, 30s, true.
-_TUNED = (
-    "spark.default.parallelism",
-    "spark.driver.",
-    "spark.dynamicAllocation.",
-    "spark.executor.",
-    "spark.memory.",
-    "spark.shuffle.",
-    "spark.speculation",
-    "spark.sql.adaptive.",
-    "spark.sql.autoBroadcastJoinThreshold",
-    "spark.sql.files.",
-    "spark.sql.shuffle.partitions",
-    "spark.task.cpus",
+# Spark's own properties that people tune; nobody's secret is among them, and they have values such as 200,
+# 0.6, 8g, 30s, true.
+_TUNED = re.compile(
+    r"spark\.(default\.parallelism|driver\.|dynamicAllocation\.|executor\.|memory\.|shuffle\.|speculation|task\."
+    r"|sql\.(adaptive\.|autoBroadcastJoinThreshold|files\.|shuffle\.partitions))"
 )
 _PLAIN = re.compile(r"\d{1,12}(\.\d{1,6})?(ms|s|m|min|h|d|[kgtp]?b|[kmgtp]|[kmgtp]ib)?|true|false")
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
@@ -213,7 +203,7 @@ def plain_settings(properties: Mapping[str, str]) -> dict[str, str]:
     sizing = {name: properties[name] for name in names if not name.startswith(_NUMBER_OF_EXECUTORS)}
     told = {name: value.strip().lower() for name, value in (settings_that_count(properties) | sizing).items()}
     return {
-        name: value if name.startswith(_TUNED) and is_plain(value) else _digest(name, value)
+        name: value if _TUNED.match(name) and is_plain(value) else _digest(name, value)
         for name, value in sorted(told.items())
     }
 
