@@ -318,6 +318,8 @@ def _times(factor: float, amount: str, more: str, less: str) -> str:
 def _of_pace(before: StageProfile, after: StageProfile, *, data: float) -> Iterator[str]:
     """Why tasks took longer, or less long, for as much data; it is so many times what it was."""
     change = after.task_seconds - data * before.task_seconds
+    if not change:
+        return
     direction = math.copysign(1.0, change)
     if min(direction * _log_ratio(each * before.tasks, after.tasks) for each in (1.0, data)) >= _OTHER_TASKS:
         yield f"{counted(after.tasks, 'task')} instead of {count(before.tasks)}"
