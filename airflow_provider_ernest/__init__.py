@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.settings.goal import SizingGoal as SizingGoal
     from airflow_provider_ernest.settings.job import ConnectedCluster as ConnectedCluster
     from airflow_provider_ernest.settings.job import EventLogs as EventLogs
+    from airflow_provider_ernest.settings.job import ExpectedInput as ExpectedInput
     from airflow_provider_ernest.settings.job import Reuse as Reuse
     from airflow_provider_ernest.settings.job import SampledInput as SampledInput
     from airflow_provider_ernest.settings.job import SparkJob as SparkJob
@@ -77,7 +78,7 @@ _NAMES = {
     "settings.billing": "Billing",
     "settings.bounds": "DesignBounds ModelSettings",
     "settings.goal": "SizingGoal",
-    "settings.job": "ConnectedCluster EventLogs Reuse SampledInput SparkJob",
+    "settings.job": "ConnectedCluster EventLogs ExpectedInput Reuse SampledInput SparkJob",
     "task_group": "ErnestTaskGroup",
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}

@@ -19,25 +19,27 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from airflow_provider_ernest.documents.profiles import (
     BLOCKING,
     DISK,
+    DRIVER,
     NETWORK,
     PYTHON_WORKER,
+    SHORT_STAGES,
+    STAGE,
+    START_UP,
     UNMEASURED,
+    ComparedPart,
+    RunComparison,
     RunProfile,
     StageProfile,
 )
 from airflow_provider_ernest.exceptions import InvalidDocumentError
 from airflow_provider_ernest.learning.conditions import is_plain
 from airflow_provider_ernest.words import as_percent, count, counted, data_amount, duration, plain
-
-STAGE, SHORT_STAGES, DRIVER, START_UP = "stage", "short stages", "driver", "start-up"
-"""Kinds of parts; short stages are those without a profile of their own."""
 
 A_QUERY = "a query"
 """Name of stages that Spark's own threads asked for."""
@@ -63,49 +65,6 @@ _WAITING = {
     UNMEASURED: "waiting that Spark does not measure",
 }
 _NAMES = {SHORT_STAGES: "shorter stages", DRIVER: "no task ran", START_UP: "start-up"}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Part:
-    """A part of two runs' time.
-
-    Attributes:
-        name: of the stage in the later run, or in the one that has it; else what it is.
-        earlier_stage: Spark's number of it; null where the earlier run has no such stage, as for other parts.
-        causes: why they differ, as clauses, the largest first; empty where the difference is small.
-    """
-
-    kind: str
-    name: str
-    earlier_seconds: float
-    later_seconds: float
-    difference_seconds: float
-    earlier_stage: int | None = None
-    later_stage: int | None = None
-    causes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, kw_only=True)
-class RunComparison:
-    """Two runs side by side; times include the start-up.
-
-    Attributes:
-        earlier: Spark's id of the application.
-        headline: where most of the difference is, and why, as a sentence.
-        changes: what else is not as it was, such as settings, as clauses.
-        parts: those that differ most first; their differences add up to `difference_seconds`.
-        cautions: why the two should not be compared.
-    """
-
-    earlier: str
-    later: str
-    earlier_seconds: float
-    later_seconds: float
-    difference_seconds: float
-    headline: str
-    changes: tuple[str, ...]
-    parts: tuple[Part, ...]
-    cautions: tuple[str, ...]
 
 
 def compare_runs(earlier: RunProfile, later: RunProfile, *, changes: Sequence[str] = ()) -> RunComparison:
@@ -192,7 +151,7 @@ def _own(stage: StageProfile | None) -> float:
     return (stage.own_seconds or 0.0) if stage else 0.0
 
 
-def _stage_part(runs: Sequence[RunProfile], pair: _Pair, worth: float) -> Part:
+def _stage_part(runs: Sequence[RunProfile], pair: _Pair, worth: float) -> ComparedPart:
     """The part of a pair of stages, of which one may be missing."""
     (earlier, later), (before, after) = runs, pair
     shown, change = after or before, _own(after) - _own(before)
@@ -202,7 +161,7 @@ def _stage_part(runs: Sequence[RunProfile], pair: _Pair, worth: float) -> Part:
         causes = tuple(_causes(before, after, _slots(earlier, before), _slots(later, after)))
     elif abs(change) >= worth:
         causes = (_alone(shown, *((earlier, later) if before else (later, earlier))),)
-    return Part(
+    return ComparedPart(
         kind=STAGE,
         name=A_QUERY if _OF_QUERY in shown.name else shown.name,
         earlier_seconds=_own(before),
@@ -222,11 +181,11 @@ def _alone(stage: StageProfile, run: RunProfile, other: RunProfile) -> str:
     return f"only {run.application_id} has it"
 
 
-def _other_parts(earlier: RunProfile, later: RunProfile) -> list[Part]:
+def _other_parts(earlier: RunProfile, later: RunProfile) -> list[ComparedPart]:
     """The parts that are no stage."""
     before, after = _beside_stages(earlier), _beside_stages(later)
     return [
-        Part(
+        ComparedPart(
             kind=kind,
             name=name,
             earlier_seconds=before[kind],
@@ -413,7 +372,7 @@ def _cautions(runs: Sequence[RunProfile], pairs: Sequence[_Pair]) -> Iterator[st
             yield f"{run.application_id} does not count as a run of its job: {run.not_counted}."
 
 
-def _headline(earlier: RunProfile, later: RunProfile, parts: Sequence[Part], worth: float) -> str:
+def _headline(earlier: RunProfile, later: RunProfile, parts: Sequence[ComparedPart], worth: float) -> str:
     before, after = _whole(earlier), _whole(later)
     change = after - before
     if abs(change) < max(_LEAST_SECONDS, _SAME * max(before, after)):
@@ -435,7 +394,7 @@ def _headline(earlier: RunProfile, later: RunProfile, parts: Sequence[Part], wor
     return f"{later.application_id} took {duration(abs(change))} {than}, {whole}."
 
 
-def _in_words(part: Part) -> str:
+def _in_words(part: ComparedPart) -> str:
     article = {DRIVER: "while", START_UP: "in the"}.get(part.kind, "in")
     where = f"{article} {part.name}"
     if part.kind == STAGE:

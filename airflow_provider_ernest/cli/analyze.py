@@ -35,9 +35,8 @@ from airflow_provider_ernest.words import (
 )
 
 if TYPE_CHECKING:
-    from airflow_provider_ernest.clarity.comparison import Part, RunComparison
     from airflow_provider_ernest.clarity.monotasks import Change
-    from airflow_provider_ernest.documents.profiles import RunProfile
+    from airflow_provider_ernest.documents.profiles import ComparedPart, RunComparison, RunProfile
 
 FACTORS = ("cpu", "network", "disk")
 """How many times as fast a core, the network or the disks of a machine are."""
@@ -360,7 +359,7 @@ def _listed(title: str, clauses: Sequence[str]) -> list[str]:
     return ["", title, *lines] if lines else []
 
 
-def _part_cells(part: Part) -> tuple[str, ...]:
+def _part_cells(part: ComparedPart) -> tuple[str, ...]:
     """With a dash for the run that has no such stage."""
     sides = ((part.earlier_stage, part.earlier_seconds), (part.later_stage, part.later_seconds))
     seconds = [UNKNOWN if part.kind == "stage" and number is None else tenths(own) for number, own in sides]
@@ -368,7 +367,7 @@ def _part_cells(part: Part) -> tuple[str, ...]:
     return _stage_numbers(part), name, *seconds, _signed(part.difference_seconds)
 
 
-def _stage_numbers(part: Part) -> str:
+def _stage_numbers(part: ComparedPart) -> str:
     """Spark's numbers of the stage in both runs; one where they are the same."""
     numbers = [count(stage) for stage in (part.earlier_stage, part.later_stage) if stage is not None]
     return " / ".join(dict.fromkeys(numbers))

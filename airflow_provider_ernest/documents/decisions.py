@@ -179,6 +179,8 @@ class DecisionRecord(Record):
     objective: str | None = None  # what was to be best, in words
     allowed_executors: tuple[int, ...] = ()  # where not all between fewest and most were allowed
     model_ids: tuple[str, ...] = ()  # of all models considered, one for each type of machine
+    # what its user named of the input before the run, in bytes or records; None where nothing was named
+    input_amount: float | None = None
     reuse: str = ""  # why the model was an earlier run's; empty where it was trained for this decision
 
     @property

@@ -246,6 +246,7 @@ class HistoryBasis(Document):
     is_determined: bool  # whether they also tell of numbers of executors on which no run was made
     replays: Replays | None = None  # None where no run can be replayed
     input_noise: float = 0.0  # standard deviation of log(seconds) that inputs add which differ by run
+    next_input: str = ""  # what the next run reads, and how that is known, in a sentence
 
 
 class Model(Record):
@@ -299,9 +300,10 @@ class Model(Record):
         on = words.counted(sizes[0], unit) if len(sizes) == 1 else f"{in_words(sizes)} {unit}s"
         runs, is_replayed = words.counted(len(self.observations), "past run"), self.basis.replays is not None
         if self.basis.is_determined:
-            return f"Known by {runs} on {on}{', and by replay of one of them' if is_replayed else ''}."
-        others = "by replay alone" if is_replayed else "not at all: none can be replayed"
-        return f"Known by {runs} on {on}: other sizes {others}."
+            by = f"{', and by replay of one of them' if is_replayed else ''}."
+        else:
+            by = f": other sizes {'by replay alone' if is_replayed else 'not at all: none can be replayed'}."
+        return f"Known by {runs} on {on}{by} {self.basis.next_input}".rstrip()
 
     @property
     def lineage(self) -> str:

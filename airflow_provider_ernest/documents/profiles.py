@@ -7,7 +7,7 @@ allocation, do not move that moment.
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from airflow_provider_ernest.documents.base import (
     Document,
@@ -401,3 +401,52 @@ class BottleneckReport(Record):
     def references(self) -> tuple[Key, ...]:
         """The profiles that it was made of."""
         return keys(ProfileRecord, *self.profile_ids)
+
+
+# Two runs side by side, see `clarity.comparison`: computed, never stored.
+
+STAGE, SHORT_STAGES, START_UP = "stage", "short stages", "start-up"
+"""Kinds of parts beside `DRIVER`; short stages are those without a profile of their own."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComparedPart:
+    """A part of two runs' time.
+
+    Attributes:
+        name: of the stage in the later run, or in the one that has it; else what it is.
+        earlier_stage: Spark's number of it; null where the earlier run has no such stage, as for other parts.
+        causes: why they differ, as clauses, the largest first; empty where the difference is small.
+    """
+
+    kind: str
+    name: str
+    earlier_seconds: float
+    later_seconds: float
+    difference_seconds: float
+    earlier_stage: int | None = None
+    later_stage: int | None = None
+    causes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunComparison:
+    """Two runs side by side; times include the start-up.
+
+    Attributes:
+        earlier: Spark's id of the application.
+        headline: where most of the difference is, and why, as a sentence.
+        changes: what else is not as it was, such as settings, as clauses.
+        parts: those that differ most first; their differences add up to `difference_seconds`.
+        cautions: why the two should not be compared.
+    """
+
+    earlier: str
+    later: str
+    earlier_seconds: float
+    later_seconds: float
+    difference_seconds: float
+    headline: str
+    changes: tuple[str, ...]
+    parts: tuple[ComparedPart, ...]
+    cautions: tuple[str, ...]

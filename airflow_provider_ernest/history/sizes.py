@@ -79,8 +79,14 @@ class Today:
     startup_seconds: float  # the median
     unpaid_seconds: float  # of these; a queue's, before the first executor came
     input_bytes: int  # see `observations.reads_now`; 0 where the logs tell of none
-    input_noise: float  # standard deviation of log(seconds) by different inputs
+    input_slope: float  # how log(seconds) grows with log(input)
+    input_spread: float  # standard deviation of log(input) of the next run around today's
     runs: tuple[PastRun, ...]  # oldest first
+
+    @property
+    def input_noise(self) -> float:
+        """Standard deviation of log(seconds) by different inputs."""
+        return self.input_slope * self.input_spread
 
     @property
     def executors_per_machine(self) -> int | None:
@@ -125,7 +131,8 @@ def today_of(runs: Sequence[PastRun]) -> Today:
         startup_seconds=median(run.startup_seconds for run in own),
         unpaid_seconds=median(run.unpaid_seconds for run in own),
         input_bytes=input_bytes,
-        input_noise=slope * input_spread(latest),
+        input_slope=slope,
+        input_spread=input_spread(latest),
         runs=own,
     )
 

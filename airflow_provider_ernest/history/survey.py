@@ -30,6 +30,7 @@ from airflow_provider_ernest.documents.surveys import (
 )
 from airflow_provider_ernest.exceptions import ErnestError
 from airflow_provider_ernest.history.jobs import DID_NOTHING
+from airflow_provider_ernest.history.next_run import forecast_of
 from airflow_provider_ernest.history.observations import History, is_good
 from airflow_provider_ernest.history.sizes import (
     Today,
@@ -53,7 +54,6 @@ from airflow_provider_ernest.settings.goal import CHEAPEST, DYNAMIC
 # Fewer runs, or runs within less time, do not tell how often a job runs, or how its input grows.
 LEAST_RUNS_OF_A_RATE, LEAST_DAYS_OF_A_RATE = 3, 2.0
 
-LEAST_RUNS_OF_GROWTH, LEAST_DAYS_OF_GROWTH = 5, 7.0
 WORTH_SAVING = 0.02  # share of today's cost: for less nobody changes a job
 MANY_FAILED = 0.1  # a larger share of failed runs is told
 
@@ -226,18 +226,6 @@ def _latest(runs: Sequence[PastRun]) -> tuple[list[PastRun], float | None]:
         since = moments[0]
     latest = [run for run in runs if (moment := time_of(run.started_at)) is not None and moment > since]
     return latest, span.total_seconds()
-
-
-def forecast_of(runs: Sequence[PastRun]) -> InputForecast | None:
-    """What the next runs read; None where the history does not tell."""
-    told = {
-        moment: run.input_bytes
-        for run in runs
-        if run.input_bytes and (moment := time_of(run.started_at)) is not None
-    }
-    if len(told) < LEAST_RUNS_OF_GROWTH or max(told) - min(told) < timedelta(days=LEAST_DAYS_OF_GROWTH):
-        return None
-    return InputForecast(told.keys(), [*told.values()])
 
 
 def _used(runs: Sequence[PastRun]) -> tuple[UsedSize, ...]:

@@ -29,6 +29,7 @@ from airflow_provider_ernest.settings.values import (
     count,
     optional,
     optional_document,
+    optional_number,
     optional_text,
     settings_of,
 )
@@ -80,6 +81,7 @@ class ChooseConfigOperator(OfJob, EmitsLineage, BaseOperator):
             for those of the executors that the model was trained on.
         todays_sizes: the Spark properties that say how large executors and driver are today, also as JSON
             text; those of `job` win.
+        input_amount: what was named of production's input, to be kept with the decision.
         store: root of the model store; None for ``[ernest] store``.
 
     Raises:
@@ -100,6 +102,7 @@ class ChooseConfigOperator(OfJob, EmitsLineage, BaseOperator):
         "cluster",
         "executor_cores",
         "todays_sizes",
+        "input_amount",
         "store",
     )
     operator_extra_links = (ModelFitLink(),)
@@ -120,6 +123,7 @@ class ChooseConfigOperator(OfJob, EmitsLineage, BaseOperator):
         cluster: Any = None,
         executor_cores: Number | Mapping[str, Any] | None = None,
         todays_sizes: Any = None,
+        input_amount: Any = None,
         store: str | None = None,
         **kwargs: Any,
     ) -> None:
@@ -139,6 +143,7 @@ class ChooseConfigOperator(OfJob, EmitsLineage, BaseOperator):
         self.cluster = cluster
         self.executor_cores = executor_cores
         self.todays_sizes = todays_sizes
+        self.input_amount = input_amount
         self.store = store
 
     def job_conf(self, key: str = "spark_conf") -> JobConf:
@@ -222,6 +227,7 @@ class ChooseConfigOperator(OfJob, EmitsLineage, BaseOperator):
                 job=optional_text(self.job.get("name")),
                 origin=origin_of(context),
             )
+            record = replace(record, input_amount=optional_number("input_amount", self.input_amount))
             self.add_lineage(record)
             outputs = decided_outputs(
                 record,

@@ -125,6 +125,8 @@ def _listed(value: Any) -> list[Any]:
 def with_stored_models(types: Sequence[Type], *, models: Any, growth: Any, reasons: Any) -> list[Type]:
     """Add the stored models that `FindModelOperator` pushed, by type, where none was trained since.
 
+    Of a model of past runs alone only the growth is added, that of the next run's input.
+
     The newer model counts: a skipped task keeps the XComs of its earlier try, and a task that somebody
     cleared by hand has trained after the stored model was found.
     """
@@ -137,6 +139,8 @@ def with_stored_models(types: Sequence[Type], *, models: Any, growth: Any, reaso
 
     def reused(each: Type) -> Type:
         name, model = each.instance_type, stored.get(each.instance_type)
+        if each.model is not None and each.model.basis is not None:
+            return replace(each, input_growth=number("input_growth", grown.get(name, 1.0)))
         if model is None or (each.model is not None and each.model.id > model.id):
             return each
         return replace(

@@ -12,7 +12,7 @@ from airflow.sdk import BaseOperator, Context
 
 from airflow_provider_ernest.hooks.store_location import store_root
 from airflow_provider_ernest.operators.task_context import OfJob, failure_pushed, no_vain_retries
-from airflow_provider_ernest.settings import EventLogs, SampledInput, SparkJob
+from airflow_provider_ernest.settings import EventLogs, ExpectedInput, SampledInput, SparkJob
 from airflow_provider_ernest.settings.values import (
     as_template,
     is_template,
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.documents.models import HistoryBasis
     from airflow_provider_ernest.documents.profiles import RunProfile
     from airflow_provider_ernest.documents.runs import PastRun, RunConditions
+    from airflow_provider_ernest.history.next_run import NextInput
     from airflow_provider_ernest.history.observations import History, TodaysRun
     from airflow_provider_ernest.history.sizes import Today
 
@@ -50,10 +51,12 @@ class ReadHistoryOperator(OfJob, BaseOperator):
     Returns for each type of machine ``{"observations", "notes", "left_out"}``: `Observation` documents,
     sentences for the user, and the numbers of runs that do not count by reason. Without `types` it is the one
     that the job runs on today, if any run ended well, and there are also ``basis``, a `HistoryBasis` document
-    with a replay, and ``machine``, what the others are told of an executor.
+    with a replay, ``machine``, what the others are told of an executor, ``growth``, what the next run reads
+    relative to today's input (also pushed by type), and ``input_amount``, what is named of it.
 
     Args:
         history: where the past runs are recorded.
+        next_input: what the next run reads, where its past runs are all there is; None to forecast it.
         types: a mapping for each type of machine: ``instance_type``; ``is_name``, true if that is only the
             user's name, which no log has; ``executor_cores`` and ``executor_memory_megabytes``, also as
             templates, None if unknown. None where the past runs are all there is to learn from.
@@ -70,6 +73,7 @@ class ReadHistoryOperator(OfJob, BaseOperator):
         "history",
         "job",
         "input",
+        "next_input",
         "types",
         "conditions",
         "artifact_sha256",
@@ -83,6 +87,7 @@ class ReadHistoryOperator(OfJob, BaseOperator):
         history: EventLogs | Mapping[str, Any] | str,
         job: SparkJob | Mapping[str, Any],
         input: SampledInput | Mapping[str, Any] | str | None = None,  # noqa: A002 - the word that fits
+        next_input: ExpectedInput | Mapping[str, Any] | str | None = None,
         types: Sequence[Mapping[str, Any]] | None = None,
         conditions: Any = None,
         artifact_sha256: str | None = None,
@@ -92,6 +97,7 @@ class ReadHistoryOperator(OfJob, BaseOperator):
         super().__init__(**kwargs)
         self.history: Any = as_template(EventLogs, history, "history")
         self._keep_job(job, *([] if input is None else [input]))
+        self.next_input: Any = next_input and as_template(ExpectedInput, next_input, "next_input")
         self.types = types
         self.conditions = conditions
         self.artifact_sha256 = artifact_sha256
@@ -104,13 +110,16 @@ class ReadHistoryOperator(OfJob, BaseOperator):
             logs = settings_of(EventLogs, self.history, "history")
             runs = self._runs_of_job(logs)
             if self.types is None:
-                return self._as_it_runs(logs, runs)
-            found = {str(each["instance_type"]): self._of_type(each, logs, runs) for each in self.types}
-        for name, history in found.items():
+                found = self._as_it_runs(logs, runs)
+                growth = {name: of_type["growth"] for name, of_type in found.items()}
+                context["ti"].xcom_push(key="growth", value=growth)
+                return found
+            by_type = {str(each["instance_type"]): self._of_type(each, logs, runs) for each in self.types}
+        for name, history in by_type.items():
             if not history.observations:
                 self.log.warning("%s: no past run of the job counts; sample runs are made as usual.", name)
             self._tell(history)
-        return {name: _document(history) for name, history in found.items()}
+        return {name: _document(history) for name, history in by_type.items()}
 
     def _tell(self, history: History) -> None:
         from airflow_provider_ernest.views.tables import past_runs_table
@@ -140,8 +149,8 @@ class ReadHistoryOperator(OfJob, BaseOperator):
         today = today_of(good)
         name = logs.instance_type or today.instance_type or PRODUCTION
         history = history_of(oldest_first, today, most_runs=logs.most_runs)
-        named = [replace(run, instance_type=name) for run in history.observations]
-        history = replace(history, observations=tuple(named))
+        of_type = [replace(run, instance_type=name) for run in history.observations]
+        history = replace(history, observations=tuple(of_type))
         self._tell(history)
         machine = {
             "kind": "existing",
@@ -151,7 +160,36 @@ class ReadHistoryOperator(OfJob, BaseOperator):
             "sizes": dict(today.runs[-1].sizes),
         }
         basis = self._basis(logs, oldest_first, today, name)
-        return {name: {**_document(history), "basis": basis.to_dict(), "machine": machine}}
+        named, following = self._next_input(today, good, name)
+        if following.log_spread is not None:
+            basis = replace(basis, input_noise=today.input_slope * following.log_spread)
+        if following.told:
+            self.log.info("%s", following.told)
+        return {
+            name: {
+                **_document(history),
+                "basis": replace(basis, next_input=following.told).to_dict(),
+                "machine": machine,
+                "growth": following.scale,
+                "input_amount": named,
+            }
+        }
+
+    def _next_input(self, today: Today, runs: Sequence[PastRun], name: str) -> tuple[float | None, NextInput]:
+        """What is named of the next run's input, as the past runs are counted, and what it will read."""
+        from airflow_provider_ernest.documents.decisions import DecisionRecord
+        from airflow_provider_ernest.history.next_run import named_amount, next_input
+        from airflow_provider_ernest.spark.expected_input import amount_of
+        from airflow_provider_ernest.store.store import ModelStore
+
+        moment = datetime.now(UTC)
+        if not self.next_input:
+            return None, next_input(today, runs, moment=moment)
+        named = amount_of(settings_of(ExpectedInput, self.next_input, "next_input"))
+        store, job = ModelStore(store_root(optional_text(self.store))), self._rendered_job().name
+        decisions = store.newest(DecisionRecord, job, name, limit=len(runs))
+        told = next_input(today, runs, moment=moment, named=named, decisions=decisions)
+        return named_amount(named, runs), told
 
     def _keep_profile(self, profile: RunProfile, instance_type: str) -> None:
         """Why the job takes as long as it does, once for each run: the pages show it."""

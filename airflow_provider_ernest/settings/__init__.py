@@ -11,6 +11,7 @@ from airflow_provider_ernest.settings.bounds import ModelSettings as ModelSettin
 from airflow_provider_ernest.settings.goal import SizingGoal as SizingGoal
 from airflow_provider_ernest.settings.job import ConnectedCluster as ConnectedCluster
 from airflow_provider_ernest.settings.job import EventLogs as EventLogs
+from airflow_provider_ernest.settings.job import ExpectedInput as ExpectedInput
 from airflow_provider_ernest.settings.job import Reuse as Reuse
 from airflow_provider_ernest.settings.job import SampledInput as SampledInput
 from airflow_provider_ernest.settings.job import SparkJob as SparkJob

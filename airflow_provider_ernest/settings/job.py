@@ -364,6 +364,51 @@ class Reuse:
     )
 
 
+@settings
+class ExpectedInput:
+    """What the next run of production reads, where its past runs are all there is; by one of the fields.
+
+    Without it the input is forecast from what the past runs read: trend, weekday, end of the month.
+
+    .. code-block:: python
+
+        ExpectedInput(size_bytes="{{ ti.xcom_pull('count')['bytes'] }}")
+        ExpectedInput(records="{{ (triggering_asset_events.values() | first | last).extra.records }}")
+        ExpectedInput(path="s3a://lake/clicks/date={{ ds }}")
+        ExpectedInput(delta_table="s3://lake/clicks")
+    """
+
+    size_bytes: OptionalNumber = setting(
+        positive, "a number of bytes, such as what another task or an asset's event tells", default=None
+    )
+    records: OptionalNumber = setting(positive, "a number of records, likewise", default=None)
+    path: str | None = setting(
+        line, "a file or folder, wherever fsspec reads: the sizes of its files count", default=None
+    )
+    delta_table: str | None = setting(
+        line, "address of a Delta table, whose metadata tell it; needs the library deltalake", default=None
+    )
+    iceberg_table: str | None = setting(
+        line,
+        "name of an Iceberg table with that of its catalog before it, as pyiceberg is configured to find it, "
+        "such as lake.web.clicks; needs the library pyiceberg",
+        default=None,
+    )
+
+    def __post_init__(self) -> None:
+        """Refuse none and several."""
+        checked(self)
+        stated = [each for each in vars(self).values() if each not in NOTHING]
+        if len(stated) != 1:
+            names = ", ".join(vars(self))
+            raise InvalidParameterError(
+                f"({names})",
+                tuple(vars(self).values()),
+                "is no input" if not stated else "is several inputs",
+                remedy="Give exactly one of them.",
+            )
+
+
 def _job_pattern(parameter: str, value: Any) -> str:
     try:
         re.compile(line(parameter, value))

@@ -21,6 +21,7 @@ from airflow_provider_ernest.settings import (
     ConnectedCluster,
     DesignBounds,
     EventLogs,
+    ExpectedInput,
     ModelSettings,
     Reuse,
     SampledInput,
@@ -29,7 +30,7 @@ from airflow_provider_ernest.settings import (
 )
 from airflow_provider_ernest.settings.goal import FAIL
 from airflow_provider_ernest.settings.values import flag, require_type
-from airflow_provider_ernest.task_group.history import history_tasks, refuse_without_cluster
+from airflow_provider_ernest.task_group.history import history_tasks, next_input_of, refuse_without_cluster
 from airflow_provider_ernest.task_group.training import (
     OPERATORS,
     WITHOUT_DESIGN,
@@ -110,7 +111,8 @@ class ErnestTaskGroup(TaskGroup):
         cluster: for the sample runs: a `LocalClusterSpec`, an `EC2ClusterSpec` or an `EmrJobFlow` to start,
             or a `ConnectedCluster` that is there already. A list of them, one for each type of machine, to
             choose among several types. None for none.
-        input: the production input and how to sample it.
+        input: the production input and how to sample it; of past runs alone what the next run reads (an
+            `ExpectedInput`), None to forecast it.
         bounds: what the sample runs may be.
         model: how the model is fitted; None for the most accurate way known.
         cluster_options: further arguments of the operator that starts the cluster, such as aws_conn_id,
@@ -155,7 +157,7 @@ class ErnestTaskGroup(TaskGroup):
         goal: SizingGoal,
         history: EventLogs | None = None,
         cluster: ClusterSpec | Sequence[ClusterSpec] | None = None,
-        input: SampledInput | None = None,  # noqa: A002 - the word that fits
+        input: SampledInput | ExpectedInput | None = None,  # noqa: A002 - the word that fits
         bounds: DesignBounds | None = None,
         model: ModelSettings | None = None,
         cluster_options: Mapping[str, Any] | None = None,
@@ -179,7 +181,6 @@ class ErnestTaskGroup(TaskGroup):
         self.teardown: Any = []
         if cluster is None:
             refuse_without_cluster(
-                input=input,
                 bounds=bounds,
                 cluster_options=cluster_options,
                 resize_for_production=resize_for_production,
@@ -188,16 +189,21 @@ class ErnestTaskGroup(TaskGroup):
             with self:
                 self._offer(
                     history_tasks(
-                        job=job, history=history, goal=goal, model=model or ModelSettings(), store=store
+                        job=job,
+                        history=history,
+                        goal=goal,
+                        next_input=next_input_of(input),
+                        model=model or ModelSettings(),
+                        store=store,
                     )
                 )
             return
-        if input is None or bounds is None:
+        if bounds is None or not isinstance(input, SampledInput):
             raise InvalidParameterError(
-                "input" if input is None else "bounds",
-                None,
-                "is needed beside a cluster: sample runs are designed by it",
-                remedy="Give it, or leave the cluster out and learn from history alone.",
+                "bounds" if bounds is None else "input",
+                bounds and input,
+                "is no description of sample runs, which are designed by it",
+                remedy="Give DesignBounds and SampledInput, or leave the cluster out and learn from history.",
             )
         clusters = _listed(cluster)
         flag("resize_for_production", resize_for_production)

@@ -8,7 +8,7 @@ from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.operators.choose_config import ChooseConfigOperator
 from airflow_provider_ernest.operators.fit_model import FitModelOperator
 from airflow_provider_ernest.operators.read_history import ReadHistoryOperator
-from airflow_provider_ernest.settings import EventLogs, ModelSettings, SizingGoal, SparkJob
+from airflow_provider_ernest.settings import EventLogs, ExpectedInput, ModelSettings, SizingGoal, SparkJob
 from airflow_provider_ernest.settings.bounds import AVERAGING
 from airflow_provider_ernest.settings.goal import FAIL
 from airflow_provider_ernest.settings.values import NOTHING, is_template, require_type
@@ -16,7 +16,13 @@ from airflow_provider_ernest.task_group.training import json_of, text_of
 
 
 def history_tasks(
-    *, job: SparkJob, history: EventLogs | None, goal: SizingGoal, model: ModelSettings, store: str | None
+    *,
+    job: SparkJob,
+    history: EventLogs | None,
+    goal: SizingGoal,
+    next_input: ExpectedInput | None,
+    model: ModelSettings,
+    store: str | None,
 ) -> ChooseConfigOperator:
     """Build the tasks in the open task group, and return the last of them.
 
@@ -34,7 +40,9 @@ def history_tasks(
             remedy='Give history=EventLogs("s3a://BUCKET/FOLDER"), or a cluster for sample runs.',
         )
     _check(history, goal, model)
-    read = ReadHistoryOperator(task_id="read_history", history=history, job=job, store=store)
+    read = ReadHistoryOperator(
+        task_id="read_history", history=history, job=job, next_input=next_input, store=store
+    )
     # Of the one type that the job runs on; of none before its first run.
     pulled = f"(ti.xcom_pull(task_ids='{read.task_id}') or {{}}).values()"
     of_type = f"({pulled} | list | first | default({{}}, true))"
@@ -57,6 +65,8 @@ def history_tasks(
         training_begins_with=[read.task_id] if goes_on else (),
         may_leave_size=True,
         executor_cores=job.conf.get("spark.executor.cores"),
+        input_growth=json_of(read.task_id, "growth"),
+        input_amount=f"{{{{ {of_type}.get('input_amount') or '' }}}}",
         todays_sizes=f"{{{{ {of_type}.get('machine', {{}}).get('sizes') | tojson }}}}",
         store=store,
         trigger_rule="all_done" if goes_on else "all_success",
@@ -91,6 +101,14 @@ def _check(history: EventLogs, goal: SizingGoal, model: ModelSettings) -> None:
             "is needed for a budget in dollars: event logs tell no price",
             remedy="Give the dollars for one executor and hour.",
         )
+
+
+def next_input_of(stated: Any) -> ExpectedInput | None:
+    """What the next run reads, where that is stated; another description of an input is refused."""
+    if stated is not None:
+        require_type("input", stated, ExpectedInput)
+    found: ExpectedInput | None = stated
+    return found
 
 
 def refuse_without_cluster(**stated: Any) -> None:

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from airflow_provider_ernest.clarity.comparison import RunComparison, compare_runs
 from airflow_provider_ernest.documents.base import Origin
 from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.documents.profiles import (
@@ -15,6 +14,7 @@ from airflow_provider_ernest.documents.profiles import (
     SAMPLE,
     BottleneckReport,
     ProfileRecord,
+    RunComparison,
     RunProfile,
 )
 from airflow_provider_ernest.exceptions import InvalidDocumentError, StoreError
@@ -114,6 +114,9 @@ def _since_last_good(before: Iterator[ProfileRecord], newest: ProfileRecord) -> 
     for record in before:
         if record.profile.not_counted or record.profile.application_id == newest.profile.application_id:
             continue
+        # Loads the mathematics, which pages without two runs need not.
+        from airflow_provider_ernest.clarity.comparison import compare_runs
+
         code = code_differences(record.artifact_sha256, newest.artifact_sha256)
         try:
             return compare_runs(record.profile, newest.profile, changes=[each.reason for each in code])

@@ -19,9 +19,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_ernest.clarity.comparison import RunComparison
 from airflow_provider_ernest.documents.models import Model
-from airflow_provider_ernest.documents.profiles import RunProfile
+from airflow_provider_ernest.documents.profiles import RunComparison, RunProfile
 from airflow_provider_ernest.documents.surveys import Survey
 from airflow_provider_ernest.settings import SizingGoal
 from airflow_provider_ernest.store.store import ModelStore

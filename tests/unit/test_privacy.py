@@ -60,11 +60,11 @@ ADDRESSES = """
 """Where things lie, and names of settings, with numbers or digests. Credentials are taken out."""
 
 SENTENCES = """
-    Model.warnings DecisionRecord.reuse Decision.warnings Decision.basis Decision.fallback_reason
-    ModelMark.reason TrainedMachine.culled_because Alternative.extrapolates Alternative.memory_shortage
-    RunProfile.headline RunProfile.warnings BottleneckReport.headline BottleneckReport.warnings
-    ReplayOpinion.problem Advice.text Advice.figure Straggler.evidence Decision.worth Design.reason
-    ExecutorLoss.because RunProfile.not_counted
+    Model.warnings DecisionRecord.reuse Decision.warnings Decision.basis HistoryBasis.next_input
+    Decision.fallback_reason ModelMark.reason TrainedMachine.culled_because Alternative.extrapolates
+    Alternative.memory_shortage RunProfile.headline RunProfile.warnings BottleneckReport.headline
+    BottleneckReport.warnings ReplayOpinion.problem Advice.text Advice.figure Straggler.evidence
+    Decision.worth Design.reason ExecutorLoss.because RunProfile.not_counted
 """
 """Sentences of ours, which may name what the others hold."""
 

@@ -191,7 +191,7 @@ ON_S3 = {
             r"names no {{ sample\.scale }}",
         ),
         (
-            {"goal": SizingGoal(**{**GOAL, "price_per_hour": {"m5.large": 1}})},
+            {"goal": SizingGoal(max_executors=4, budget_dollars=3, price_per_hour={"m5.large": 1})},
             r"price_per_hour={'m5\.large': 1} does not say what a machine of type local costs",
         ),
         ({"goal": SizingGoal(**{**GOAL, "max_executors": 8})}, "max_executors=8 is outside the 1 to 4"),

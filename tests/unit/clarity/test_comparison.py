@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_ernest.clarity.comparison import A_QUERY, STAGE, Part, RunComparison, compare_runs
+from airflow_provider_ernest.clarity.comparison import A_QUERY, compare_runs
 from airflow_provider_ernest.clarity.profile import MOST_STAGES, profile_run
-from airflow_provider_ernest.documents.profiles import RunProfile
+from airflow_provider_ernest.documents.profiles import STAGE, ComparedPart, RunComparison, RunProfile
 from airflow_provider_ernest.eventlog.reading import read_event_log
 from airflow_provider_ernest.eventlog.tables import EventLog
 from airflow_provider_ernest.exceptions import InvalidDocumentError
@@ -66,7 +66,7 @@ def compared(before: EventLog, after: EventLog) -> RunComparison:
     return compare_runs(profile_run(before), profile_run(after))
 
 
-def part_of(comparison: RunComparison, name: str) -> Part:
+def part_of(comparison: RunComparison, name: str) -> ComparedPart:
     return next(part for part in comparison.parts if part.name == name)
 
 

@@ -191,7 +191,6 @@ def test_each_alternative_carries_what_its_run_lies_between_and_with_what_probab
 @pytest.mark.parametrize(
     ("change", "named"),
     [
-        ({"price_per_hour": None}, "price_per_hour=None"),
         ({"executors": []}, r"executors=\[\] is empty"),
         ({"executors": [4, 0]}, r"executors\[1\]=0"),
         ({"scale": -1.0}, "scale"),
@@ -202,6 +201,17 @@ def test_parameters_that_cannot_be_are_named(change, named):
 
     with pytest.raises(InvalidParameterError, match=named):
         choose(model_with(spread=10.0), **{**usual, **change})
+
+
+def test_without_a_price_the_fewest_executor_hours_in_time_are_chosen():
+    model, goal = model_with(fixed=10.0, spread=3600.0), goal_of(deadline_seconds=615.0)
+
+    priced = choose(model, goal=goal, executors=range(1, 17))
+    decision = choose(model, goal=goal, executors=range(1, 17), price_per_hour=None)
+
+    assert decision.config == priced.config
+    assert (decision.predicted_cost, decision.cost_parts, decision.price_per_hour) == (None, None, None)
+    assert {each.cost for each in decision.alternatives} == {None}
 
 
 def test_more_confidence_buys_more_machines_or_says_what_it_cannot_buy():

@@ -83,7 +83,10 @@ def test_a_cluster_that_can_grow_may_have_more_machines(context, ti, model, kind
         ({"billing": {"increment": 1}}, "billing='increment' is unknown"),
         ({"executor_cores": "several"}, "executor_cores='several'"),
         ({"cluster": cluster(4)}, "max_executors=8 is outside the 1 to 4 executors"),
-        ({"price_per_hour": None}, r"price_per_hour=None .* Give the dollars"),
+        (
+            {"price_per_hour": None, "deadline_seconds": None, "budget_dollars": 1},
+            r"price_per_hour=None .* Give the dollars",
+        ),
         ({"confidence": "sure", "fallback_executors": 2}, "confidence='sure'"),
         ({"iterations": 20, "fallback_executors": 2}, "iterations=20"),
     ],

@@ -13,7 +13,14 @@ from airflow.sdk import DAG
 from airflow_provider_ernest.documents.decisions import Decision
 from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.settings import DesignBounds, EventLogs, ModelSettings, SizingGoal, SparkJob
+from airflow_provider_ernest.settings import (
+    DesignBounds,
+    EventLogs,
+    ExpectedInput,
+    ModelSettings,
+    SizingGoal,
+    SparkJob,
+)
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.task_group import ErnestTaskGroup
 from tests.unit.eventlog.event_log_texts import (
@@ -73,7 +80,7 @@ def log(folder: Path, executors: int, *, number: int = 0, slower: float = 1.0, *
 class Sizing:
     """The DAG of a user who has event logs and nothing else, task by task as Airflow runs it."""
 
-    name = "enrich"
+    name, input = "enrich", None
 
     def __init__(self, root: Path, context: dict[str, Any]) -> None:
         self.root, self.context = root, context
@@ -87,6 +94,7 @@ class Sizing:
                 job=SparkJob(name=self.name, conf=conf or {}),
                 history=EventLogs(str(self.logs)),
                 goal=SizingGoal(deadline_seconds=deadline_seconds, **{"max_executors": MOST, **goal}),
+                input=self.input,
                 store=str(self.root / "store"),
             )
         return dag
@@ -168,7 +176,7 @@ def test_one_run_is_replayed_on_other_sizes(sizing):
     log(sizing.logs, 4)
     pushed = sizing.run()
 
-    assert pushed["basis"] == "Known by 1 past run on 4 executors: other sizes by replay alone."
+    assert pushed["basis"].startswith("Known by 1 past run on 4 executors: other sizes by replay alone.")
     decision = sizing.decision
     by_size = {each.executors: each for each in decision.alternatives}
     for executors in (2, 4, 8, 16):
@@ -195,7 +203,7 @@ def test_runs_of_one_size_narrow_what_is_known_of_it(sizing):
     pushed = sizing.run()
     nine = {each.executors: each.likely_seconds for each in sizing.decision.alternatives}
 
-    assert pushed["basis"] == "Known by 9 past runs on 4 executors: other sizes by replay alone."
+    assert pushed["basis"].startswith("Known by 9 past runs on 4 executors: other sizes by replay alone.")
     assert nine[4][1] / nine[4][0] < one[4][1] / one[4][0]
     assert nine[16][0] < seconds(16) < nine[16][1]
 
@@ -205,11 +213,26 @@ def test_runs_of_several_sizes_make_a_model(sizing):
         log(sizing.logs, executors, number=number)
     pushed = sizing.run()
 
-    assert pushed["basis"] == ("Known by 7 past runs on 2, 4, 8, 16 executors, and by replay of one of them.")
+    assert pushed["basis"].startswith("Known by 7 past runs on 2, 4, 8, 16 executors, and by replay of")
     assert sizing.model.validation.median_error_percent < 10
     assert sizing.decision.error_percent == sizing.model.validation.median_error_percent
     assert seconds(pushed["executors"]) <= 700
     assert pushed["yarn_conf"]["spark.executor.cores"] == str(CORES)
+
+
+def test_more_input_than_usual_takes_longer(sizing):
+    for number, executors in enumerate((4, 8, 4, 16, 8, 2, 4)):
+        log(sizing.logs, executors, number=number)
+    sizing.run()
+    usual = {each.executors: each.seconds for each in sizing.decision.alternatives}
+    sizing.input = ExpectedInput(size_bytes=1.8 * TASKS * 64_000_000)
+    more = sizing.run()
+
+    assert "as named: 1.80 times the usual" in more["basis"]
+    longer = {each.executors: each.seconds / usual[each.executors] for each in sizing.decision.alternatives}
+    assert longer[8] == pytest.approx(1.8, rel=0.1)
+    assert more["record"]["scale"] == pytest.approx(1.8)
+    assert more["record"]["input_amount"] == pytest.approx(1.8 * TASKS * 64_000_000)
 
 
 def test_a_price_tells_the_dollars(sizing):

@@ -10,7 +10,6 @@ from airflow.sdk import DAG
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.operators.choose_config import ChooseConfigOperator
-from airflow_provider_ernest.operators.fit_model import FitModelOperator
 from airflow_provider_ernest.operators.sample_run import SampleRunOperator
 from airflow_provider_ernest.settings import Billing, SizingGoal
 from airflow_provider_ernest.settings.values import as_template, settings_of
@@ -95,13 +94,6 @@ def test_a_template_that_renders_to_another_one_is_refused(context, model):
         operator.execute(context)
 
 
-@pytest.mark.parametrize(
-    ("operator", "others"),
-    [
-        (SampleRunOperator, {"experiment": {}, "cluster": {}}),
-        (FitModelOperator, {"observations": [], "goal": {}}),
-    ],
-)
-def test_an_input_that_is_none_is_refused_in_the_dag_file(operator, others):
+def test_an_input_that_is_none_is_refused_in_the_dag_file():
     with pytest.raises(InvalidParameterError, match="input"):
-        operator(task_id="of_input", job=spark_job(), input=None, **others)
+        SampleRunOperator(task_id="of_input", job=spark_job(), input=None, experiment={}, cluster={})
