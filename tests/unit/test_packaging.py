@@ -52,7 +52,7 @@ def test_all_that_is_imported_is_declared():
     """Airflow's next version may do without what it brings today."""
     extras = [
         each
-        for extra in ("local", "ec2", "openlineage", "parquet")
+        for extra in ("local", "ec2", "openlineage", "parquet", "delta", "iceberg")
         for each in PROJECT["optional-dependencies"][extra]
     ]
     declared = {Requirement(each).name for each in [*PROJECT["dependencies"], *extras]}
