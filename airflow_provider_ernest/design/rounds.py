@@ -1,11 +1,7 @@
 """Sample runs in rounds, until the next one is not worth what it costs.
 
 The first round makes the model identifiable, as cheaply as can be. From then on a run is chosen for what it
-does to the decision: with the draws of the predictor's posterior it is played through what the run may come
-to, what would be believed then, and which executors would be chosen (preposterior analysis; Raiffa and
-Schlaifer, Applied Statistical Decision Theory, 1961). What production is expected to save by the better
-choice, over its expected runs, is what the run is worth. A run that changes no choice is worth nothing,
-however much it tells of the model.
+does to the decision, by the draws of the predictor's posterior: see `preposterior`.
 """
 
 from __future__ import annotations
@@ -14,18 +10,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import ndtr, ndtri
 
-from airflow_provider_ernest.decision.deciding import AS_PROBABLE
-from airflow_provider_ernest.decision.goals import HOPELESS, TOLERANCE, Goal
+from airflow_provider_ernest.decision.goals import Goal
 from airflow_provider_ernest.design.candidates import Candidates, were_made
 from airflow_provider_ernest.design.known import no_runs
+from airflow_provider_ernest.design.preposterior import Play, Production, Worth, rates, spread
 from airflow_provider_ernest.design.problem import Targets, require_varied
 from airflow_provider_ernest.documents.base import Document
 from airflow_provider_ernest.documents.models import AveragingPrior
 from airflow_provider_ernest.documents.runs import Design, Experiment, Observation
 from airflow_provider_ernest.exceptions import FitError, InvalidParameterError
-from airflow_provider_ernest.prediction.averaging import DRAWS, Posterior, TermAveraging
+from airflow_provider_ernest.prediction.averaging import Posterior, TermAveraging
 from airflow_provider_ernest.prediction.numbers import FloatArray, IntArray, number_not_negative, whole_number
 from airflow_provider_ernest.prediction.predict import observed_columns
 from airflow_provider_ernest.prediction.prior import prior_for
@@ -34,7 +29,6 @@ from airflow_provider_ernest.prediction.terms import DICTIONARY, Runs, check_ter
 from airflow_provider_ernest.prediction.training import train
 from airflow_provider_ernest.settings import Billing, SizingGoal
 from airflow_provider_ernest.settings.bounds import IN_ROUNDS
-from airflow_provider_ernest.settings.goal import BALANCED, BEST_VALUE
 from airflow_provider_ernest.words import counted, dollars, number, percentage, plain
 
 FEWEST_RUNS = 3  # of different configurations: fixed and spreading work go through any two
@@ -48,18 +42,10 @@ LARGER = 4.0
 beyond the fewest as much again."""
 
 WIDER = 4  # the widest run of the first round has so many times the fewest executors, or all that are billed
-OUTCOMES = 31
-"""Of a run, as probable as one another, that are played through to choose among the runs. What the chosen one
-is worth is told by one outcome of each draw: of many rough estimates the largest is too large."""
-
 AHEAD = 3  # runs that are looked ahead: what one alone cannot change, two or three may
 MOST_EXECUTORS, MOST_SCALES = 6, 10
 """Numbers of executors, and of scales for each, that are played through: the others are between them."""
 
-MISSED = 1.0
-"""Production runs that a missed limit costs besides: a run that comes too late has bought nothing."""
-
-LONG_RUN_SECONDS = 1e6  # at this length the increments in which machines are billed do not matter
 MACHINE_SECONDS, DOLLARS = "machine-seconds", "dollars"
 
 
@@ -175,13 +161,14 @@ def next_runs(
         **observed_columns(observed)
     )
     least = whole_number("min_runs", min_runs)
-    best = _Play(fitted.posterior_, rounds, usable, observed, ratio).best(min(AHEAD, most_left))
+    positions = _thinned(candidates, usable)
+    best = _play(fitted.posterior_, rounds, positions, observed, ratio).best(min(AHEAD, most_left))
     needed = ""
     if not best.is_worth and len(observed) < least:
         needed = "more runs are asked for"
     elif not best.is_worth and max_error_percent is not None:
         needed = _inaccuracy(observed, terms, prior, max_error_percent)
-    return rounds.proposal(best, needed=needed, most=whole_number("most", most))
+    return rounds.proposal(best, positions, needed=needed, most=whole_number("most", most))
 
 
 def first_round(candidates: Candidates, billed_machines: float = 0.0) -> list[int]:
@@ -234,16 +221,6 @@ def _inaccuracy(
 
 
 @dataclass(frozen=True)
-class _Offer:
-    """The further runs that are worth most, or of those that are not worth their cost the nearest to it."""
-
-    positions: Sequence[int]  # among the candidates
-    gain: float  # what production is expected to save by them together
-    costs: Sequence[float]  # of each
-    is_worth: bool  # they are expected to save more than they cost
-
-
-@dataclass(frozen=True)
 class _Rounds:
     """What runs there are, what they are for, and what is paid for them."""
 
@@ -270,16 +247,10 @@ class _Rounds:
         boot: float = billing.boot_seconds
         return Billing(boot_seconds=boot).completed(price_per_hour=3600.0, training_dollars=0.0)
 
-    def rates(self, executors: FloatArray) -> FloatArray:
-        """What so many executors cost a second, shape (n,)."""
-        billing, long = self.billing, LONG_RUN_SECONDS
-        costs = [billing.cost(executors=count, seconds=long).of_the_run for count in executors.tolist()]
-        return np.asarray(np.array(costs) / (long + billing.boot_seconds), dtype=np.float64)
-
-    def proposal(self, best: _Offer, *, needed: str, most: int) -> Proposal:
+    def proposal(self, best: Worth, positions: IntArray, *, needed: str, most: int) -> Proposal:
         """The first of the runs; where they are not worth it none, unless a reason says why one is needed."""
         gain, cost = best.gain, float(sum(best.costs))
-        told = f"{counted(len(best.positions), 'more run')} would cost {self._amount(cost)} and probably "
+        told = f"{counted(len(best.runs), 'more run')} would cost {self._amount(cost)} and probably "
         if gain > 0:
             production = counted(self.expected_runs, "production run")
             told += f"save {self._amount(gain)} over {production}."
@@ -289,7 +260,7 @@ class _Rounds:
             told += f" It is made nevertheless: {needed}."
         if not best.is_worth and not needed:
             return Proposal(experiments=(), reason=f"Stop: {told}", gain=gain, cost=cost, unit=self.unit)
-        experiments = self.experiments(best.positions[:most], best.costs[:most])
+        experiments = self.experiments(positions[best.runs[:most]].tolist(), best.costs[:most])
         return Proposal(experiments=experiments, reason=told, gain=gain, cost=cost, unit=self.unit)
 
     def stop(self, reason: str) -> Proposal:
@@ -310,137 +281,50 @@ class _Rounds:
         )
 
 
-class _Play:
-    """What k draws of the posterior say of q production configurations and of n runs that may be made."""
+def _play(
+    posterior: Posterior,
+    rounds: _Rounds,
+    positions: IntArray,
+    observed: Sequence[Observation],
+    iteration_ratio: float,
+) -> Play:
+    """What the posterior says of production and of the runs at these positions among the candidates."""
+    goal, startup = rounds.goal, float(np.median([run.startup_seconds for run in observed]))
 
-    def __init__(
-        self,
-        posterior: Posterior,
-        rounds: _Rounds,
-        usable: IntArray,
-        observed: Sequence[Observation],
-        iteration_ratio: float,
-    ) -> None:
-        goal, startup = rounds.goal, float(np.median([run.startup_seconds for run in observed]))
+    def asked(executors: FloatArray, scale: FloatArray, ratio: float = 1.0) -> Runs:
+        workers = effective_executors(observed, executors=executors, scale=scale)
+        return Runs(executors=executors, scale=scale, workers=workers, iteration_ratio=ratio)
 
-        def asked(executors: FloatArray, scale: FloatArray, ratio: float = 1.0) -> Runs:
-            workers = effective_executors(observed, executors=executors, scale=scale)
-            return Runs(executors=executors, scale=scale, workers=workers, iteration_ratio=ratio)
-
-        allowed_executors = goal.stated.executors
-        executors = np.array(allowed_executors, dtype=np.float64)
-        means, spreads = posterior.log_seconds(
-            asked(executors, np.full_like(executors, goal.scale), iteration_ratio)
-        )
-        limits = [goal.limit_seconds(rounds.billing, count) for count in allowed_executors]
-        allowed = np.maximum(np.array(limits) - startup, HOPELESS)
-        kept = ndtr((np.log(allowed) - means) / spreads) if goal.has_limits else np.ones_like(means)
-        seconds = rounds.billing.boot_seconds + startup + np.exp(means)
-        self.rounds, self.draws = rounds, posterior.draws
-        self.kept: FloatArray = kept  # the probability that production keeps to its limits, (k, q)
-        costs: FloatArray = rounds.rates(executors) * seconds
-        self.costs_of_production = costs  # (k, q)
-        # What is to be little of production, and the same with what a missed limit costs, (k, q).
-        self.figures = seconds if goal.is_time else costs * seconds if goal.objective == BALANCED else costs
-        self.losses = self.figures * (1.0 + MISSED * (1.0 - kept))
-        self.positions = _thinned(rounds.candidates, usable)  # of the runs among the candidates, (n,)
-        own = rounds.candidates.executors[self.positions].astype(np.float64)
-        # Of the logarithms of the runs' seconds, (k, n).
-        self.run_means, self.run_spreads = posterior.log_seconds(
-            asked(own, rounds.candidates.scale[self.positions])
-        )
-        billed = np.maximum(own, rounds.billed_machines)
-        # What the runs are expected to cost, (n,).
-        self.costs = rounds.rates(billed) * (startup + np.exp(posterior.mean(self.run_means)))
-
-    def best(self, ahead: int) -> _Offer:
-        """At most `ahead` runs that are worth most beyond their cost, or the one that comes nearest."""
-        weights = self.draws.weights
-        now = int(self._choices(weights[None])[0])
-        stake = float(np.exp(weights @ np.log(self.costs_of_production[:, now]))) * self.rounds.expected_runs
-        generator = np.random.default_rng(0)  # the same runs always give the same proposal
-        few, every = self._truths(OUTCOMES), self._truths(DRAWS)
-        by_few, by_every = self._before(few), self._before(every)
-        chosen: list[int] = []
-        offers: list[tuple[float, float, list[int]]] = []
-        for _ in range(ahead):
-            normal = self._normal(few, generator)
-            after = [self._updated(by_few, run, few, normal) for run in range(len(self.positions))]
-            gains = stake * np.array([self._saved(now, few, each) for each in after])
-            spent = float(self.costs[chosen].sum())
-            run = int(np.argmax(gains - spent - self.costs))
-            by_few, by_every = after[run], self._updated(by_every, run, every, self._normal(every, generator))
-            chosen, gain = [*chosen, run], stake * self._saved(now, every, by_every)
-            offers.append((gain - spent - float(self.costs[run]), gain, chosen))
-        surplus, gain, runs = max(offers, key=lambda offer: offer[0])
-        is_worth = surplus > 0
-        if not is_worth:
-            _, gain, runs = offers[0]
-        return _Offer(
-            positions=self.positions[runs].tolist(),
-            gain=gain,
-            costs=self.costs[runs].tolist(),
-            is_worth=is_worth,
-        )
-
-    def _updated(self, log_weights: FloatArray, run: int, truths: IntArray, normal: FloatArray) -> FloatArray:
-        """Log weights of the draws after each outcome of a run, shape (outcomes, k)."""
-        means, spreads = self.run_means[:, run], self.run_spreads[:, run]
-        outcomes = means[truths] + spreads[truths] * normal
-        return np.asarray(
-            log_weights - 0.5 * ((outcomes[:, None] - means) / spreads) ** 2 - np.log(spreads),
-            dtype=np.float64,
-        )
-
-    def _saved(self, now: int, truths: IntArray, log_weights: FloatArray) -> float:
-        """The share of production that is saved by choosing anew by each row of weights, if its truth is."""
-        weights = np.exp(log_weights - log_weights.max(axis=1, keepdims=True))
-        chosen = self._choices(weights / weights.sum(axis=1, keepdims=True))
-        before, then = self.losses[truths, now], self.losses[truths, chosen]
-        return float(np.average(1.0 - then / before, weights=self.draws.weights[truths]))
-
-    def _choices(self, weights: FloatArray) -> IntArray:
-        """The configuration that `decision.deciding` would choose by each row of weights, shape (s,)."""
-        goal = self.rounds.goal
-        figures = np.exp(weights @ np.log(self.figures))
-        kept = np.maximum(weights @ self.kept, HOPELESS)
-        # The best of those that are sure enough, otherwise of those that are about as probable as any.
-        is_sure = kept >= goal.confidence - TOLERANCE
-        highest = kept.max(axis=1, keepdims=True)
-        allowed = np.where(is_sure.any(axis=1, keepdims=True), is_sure, kept >= highest * (1 - AS_PROBABLE))
-        wanted = figures / kept if goal.objective == BEST_VALUE else figures
-        return np.asarray(np.where(allowed, wanted, np.inf).argmin(axis=1), dtype=np.int64)
-
-    def _truths(self, places: int) -> IntArray:
-        """The draws of so many places, each of which is taken for the truth in turn."""
-        even = np.asarray((np.arange(places) + 0.5) / places * DRAWS, dtype=np.int64)
-        return np.flatnonzero(np.isin(self.draws.places, even))
-
-    def _before(self, truths: IntArray) -> FloatArray:
-        """Log weights of the draws before any run, for each truth, shape (outcomes, k)."""
-        # What a draw makes happen must not be explained by that draw: it is one of many, not the truth.
-        is_itself = self.draws.places[truths, None] == self.draws.places
-        return np.where(is_itself, -np.inf, np.log(np.maximum(self.draws.weights, HOPELESS)))
-
-    def _normal(self, truths: IntArray, generator: np.random.Generator) -> FloatArray:
-        """Deviates of the truths' places, as probable as one another, in any order, shape (outcomes,)."""
-        places, place_of_truth = np.unique(self.draws.places[truths], return_inverse=True)
-        even = (generator.permutation(len(places)) + 0.5) / len(places)
-        return np.asarray(ndtri(even)[place_of_truth], dtype=np.float64)
+    executors = np.array(goal.stated.executors, dtype=np.float64)
+    own = rounds.candidates.executors[positions].astype(np.float64)
+    run_means, run_spreads = posterior.log_seconds(asked(own, rounds.candidates.scale[positions]))
+    billed = np.maximum(own, rounds.billed_machines)
+    return Play(
+        goal=goal,
+        weights=posterior.draws.weights,
+        places=posterior.draws.places,
+        production=Production.of(
+            goal,
+            rounds.billing,
+            executors=executors,
+            startup_seconds=startup,
+            log_seconds=posterior.log_seconds(
+                asked(executors, np.full_like(executors, goal.scale), iteration_ratio)
+            ),
+        ),
+        run_means=run_means,
+        run_spreads=run_spreads,
+        # What the runs are expected to cost.
+        costs=rates(rounds.billing, billed) * (startup + np.exp(posterior.mean(run_means))),
+        expected_runs=rounds.expected_runs,
+    )
 
 
 def _thinned(candidates: Candidates, usable: IntArray) -> IntArray:
     """Few of many candidates, spread over executors and scales."""
     executors, kept = candidates.executors[usable], []
-    for count in _spread(np.unique(executors), MOST_EXECUTORS):
+    for count in spread(np.unique(executors), MOST_EXECUTORS):
         of_count = usable[executors == count]
         in_order = of_count[np.argsort(candidates.scale[of_count], kind="stable")]
-        kept.append(_spread(in_order, MOST_SCALES))
+        kept.append(spread(in_order, MOST_SCALES))
     return np.concatenate(kept)
-
-
-def _spread(values: IntArray, most: int) -> IntArray:
-    """So many of sorted values, the first and the last among them."""
-    if len(values) <= most:
-        return values
-    return values[np.unique(np.rint(np.linspace(0, len(values) - 1, most)).astype(np.int64))]
