@@ -84,6 +84,26 @@ class Alternative(Document):
         return self.paid_executors * self.seconds / HOUR_SECONDS if self.cost is None else self.cost
 
 
+class SizeExploration(Document):
+    """A production run on another size than the decided one, to learn from it; or why there is none."""
+
+    executors: int | None = None  # to run on; None where the decided size stays
+    instead_of: int  # the decided size
+    # before the run: what it will tell and cost, or why there is none
+    reason: str
+    value: float | None = None  # dollars that production is expected to save in a month by what it tells
+    usual_dollars: float | None = None  # what the run is expected to cost on the decided size
+    extra_dollars: float | None = None  # expected beyond that; below 0 where it is cheaper
+    most_extra_dollars: float | None = None  # beyond that, at most, with 90 % probability
+
+    def spent(self, cost: float | None) -> float:
+        """Dollars that a run of this cost took beyond the decided size; 0 where it explored nothing."""
+        if self.executors is None or self.usual_dollars is None:
+            return 0.0
+        expected = self.usual_dollars + (self.extra_dollars or 0.0)
+        return max(0.0, (expected if cost is None else cost) - self.usual_dollars)
+
+
 class Decision(Document):
     """The configuration chosen, why, and what else was possible."""
 
@@ -113,6 +133,7 @@ class Decision(Document):
     # what a best value costs more than the cheapest (within a budget the fastest) that is sure enough, and
     # what that buys; empty where nothing
     worth: str = ""
+    exploration: SizeExploration | None = None  # where it was asked for; `config` is the size it takes then
 
     @property
     def predicted_run_cost(self) -> float | None:

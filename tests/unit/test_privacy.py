@@ -64,7 +64,7 @@ SENTENCES = """
     Decision.fallback_reason ModelMark.reason TrainedMachine.culled_because Alternative.extrapolates
     Alternative.memory_shortage RunProfile.headline RunProfile.warnings BottleneckReport.headline
     BottleneckReport.warnings ReplayOpinion.problem Advice.text Advice.figure Straggler.evidence
-    Decision.worth Design.reason ExecutorLoss.because RunProfile.not_counted
+    Decision.worth Design.reason SizeExploration.reason ExecutorLoss.because RunProfile.not_counted
 """
 """Sentences of ours, which may name what the others hold."""
 

@@ -17,6 +17,7 @@ from airflow_provider_ernest.settings import (
     ConnectedCluster,
     DesignBounds,
     EventLogs,
+    Exploration,
     ModelSettings,
     Reuse,
     SampledInput,
@@ -92,6 +93,13 @@ EMR = EmrJobFlow(
         (ModelSettings, {"method": "best"}, "method='best' is unknown"),
         (ModelSettings, {"terms": "executors"}, "terms='executors' is not a list of strings"),
         (ModelSettings, {"extension_terms": ["scale"]}, 'extension_terms=.* cannot be .*"averaging"'),
+        (Exploration, {}, "dollars_per_month=None is missing: exploration without a limit of dollars"),
+        (Exploration, {"dollars_per_month": 0}, "dollars_per_month=0 is not above 0"),
+        (
+            Exploration,
+            {"dollars_per_month": 5, "excluded_days": ["someday"]},
+            "excluded_days='someday' is neither a weekday nor a date",
+        ),
         (Reuse, {"max_growth": 0.5}, "max_growth=0.5 is not a number of at least 1"),
         (Reuse, {"accept_unknown_application": "perhaps"}, "'perhaps' is neither True nor False"),
         (EventLogs, {"place": "/logs", "job": "a", "job_pattern": "b"}, "is two jobs"),
@@ -154,6 +162,7 @@ def test_templates_are_left_for_the_tasks():
         max_executors=text, max_scale=text, cost=text, criterion=text, cost_options={"price_per_hour": text}
     )
     ModelSettings(method=text, extension_terms=["scale"])
+    Exploration(dollars_per_month=text, excluded_days=text, runs_per_month=text)
     Reuse(max_age_days=text, accept_unknown_application=text)
 
 
