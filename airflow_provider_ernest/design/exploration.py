@@ -2,10 +2,9 @@
 
 Runs of one size tell little of others. A run on another size tells, and costs only the difference: nothing,
 where the size turns out to be cheaper. Which size, if any, is asked as of sample runs (`preposterior`): what
-production of a month is expected to save by what the run tells, against its extra dollars. Only sizes are
-asked about that keep the deadline as probably as the goal wants, and near to those that were tried, for
-nothing is known of far ones. So it goes on step by step, and ends where no run could change the decision by
-more than it costs.
+production is expected to save by what the run tells, against its extra dollars. Only sizes are asked about
+that keep the deadline as probably as the goal wants, and near to those that were tried, for nothing is known
+of far ones. So it goes on step by step, and ends where no run could change the decision by more than it costs.
 """
 
 from __future__ import annotations
@@ -48,8 +47,11 @@ FURTHEST = 2.0  # so many times, or so many times fewer than, executors that wer
 AHEAD = 3  # explorations that are looked ahead: what one alone cannot change, two or three may
 MOST_SIZES = 8  # are played through: the others are between them
 
+MONTHS = 3
+"""So long a better size goes on saving, until data or code have changed too much."""
+
 LEAST_SHARE = 0.005
-"""The decision is clear where knowing more is worth less than this share of what a month of runs costs."""
+"""The decision is clear where knowing more saves less than this share of what runs cost."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -230,7 +232,7 @@ class _Outlook:
             run_means=self.draws.means[:, near],
             run_spreads=self.draws.spreads[:, near],
             costs=self.draws.weights @ (dear[:, near] - dear[:, [self.now]]),
-            expected_runs=per_month,
+            expected_runs=MONTHS * per_month,
             may_be_first=is_safe,
             opened=(counts >= least[:, None]) & (counts <= most[:, None]),
         )
@@ -239,10 +241,10 @@ class _Outlook:
         """The exploration that is worth most, or that none is worth it."""
         decided, usual = self.offer.counts[self.now], float(self.dollars[self.now])
         size, value = words.counted(self.offer.counts[at], self.offer.unit), max(0.0, worth.gain)
-        if value < LEAST_SHARE * per_month * usual or not worth.is_worth:
-            told = f"what a run on {size} tells would probably save {words.dollars(value)} in a month"
+        if value < LEAST_SHARE * MONTHS * per_month * usual or not worth.is_worth:
+            told = f"what a run on {size} tells would probably save {words.dollars(value)} in {MONTHS} months"
             cost = f"{told} and cost {words.dollars(sum(worth.costs))}, missed deadlines included"
-            is_clear = value < LEAST_SHARE * per_month * usual
+            is_clear = value < LEAST_SHARE * MONTHS * per_month * usual
             return _none(decided, f"the decision is clear, {told}" if is_clear else cost, value)
         extra, most = float(self.dollars[at]) - usual, float(self.most_extra_dollars[at])
         startup = self.offer.model.startup_seconds
@@ -255,7 +257,7 @@ class _Outlook:
             reason=(
                 f"This run explores {size} instead of {decided}, to tell whether they take "
                 f"{words.duration_range((low, high))}, as is likely. To know more is worth "
-                f"{words.dollars(value)} in a month. The run probably costs {expected}, and at most "
+                f"{words.dollars(value)} in {MONTHS} months. The run probably costs {expected}, and at most "
                 f"{words.dollars(most)} more in 90 % of cases.{kept}"
             ),
             value=value,

@@ -91,7 +91,7 @@ class SizeExploration(Document):
     instead_of: int  # the decided size
     # before the run: what it will tell and cost, or why there is none
     reason: str
-    value: float | None = None  # dollars that production is expected to save in a month by what it tells
+    value: float | None = None  # dollars that production is expected to save in three months by what it tells
     usual_dollars: float | None = None  # what the run is expected to cost on the decided size
     extra_dollars: float | None = None  # expected beyond that; below 0 where it is cheaper
     most_extra_dollars: float | None = None  # beyond that, at most, with 90 % probability
