@@ -4,7 +4,7 @@ Runs of one size tell little of others. A run on another size tells, and costs o
 where the size turns out to be cheaper. Which size, if any, is asked as of sample runs (`preposterior`): what
 production is expected to save by what the run tells, against its extra dollars. Only sizes are asked about
 that keep the deadline as probably as the goal wants, and near to those that were tried, for nothing is known
-of far ones. So it goes on step by step, and ends where no run could change the decision by more than it costs.
+of far ones. So it goes on step by step, and ends where no run is worth what it costs.
 """
 
 from __future__ import annotations
