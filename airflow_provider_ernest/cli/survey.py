@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
 from functools import partial
+from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.cli import command
@@ -23,8 +24,10 @@ from airflow_provider_ernest.cli.history import (
 from airflow_provider_ernest.cli.store import add_keep_argument, open_store
 from airflow_provider_ernest.documents.surveys import Survey
 from airflow_provider_ernest.exceptions import InvalidDocumentError
+from airflow_provider_ernest.privacy import without_credentials
 from airflow_provider_ernest.views.survey import (
     allocation,
+    dag_lines,
     history_in_short,
     lateness,
     leading_line,
@@ -33,6 +36,7 @@ from airflow_provider_ernest.views.survey import (
     rows_of,
     totals_of,
 )
+from airflow_provider_ernest.views.survey_changes import changes_between
 from airflow_provider_ernest.words import counted, shortened
 
 if TYPE_CHECKING:
@@ -110,7 +114,10 @@ def _run(args: Namespace) -> None:
         within=args.within / 100, deadline_seconds=args.deadline_seconds, confidence=args.confidence
     )
     survey = _survey(args, goal, _stated_prices(args))
-    command.tell(args, lambda: survey_lines(survey), survey.to_dict)
+    before = store.newest_survey() if store is not None else None
+    # A path of this machine need not be one of Airflow's workers.
+    place = without_credentials(args.logs[0]) if len(args.logs) == 1 and "://" in args.logs[0] else ""
+    command.tell(args, lambda: survey_lines(survey, logs=place, before=before), survey.to_dict)
     if args.html is not None:
         from airflow_provider_ernest.views.report import of_survey
 
@@ -192,13 +199,21 @@ def _with_aws_prices(stated: Prices, jobs: Mapping[str, Sequence[PastRun]], args
     return Prices(by_type=known, otherwise=stated.otherwise)
 
 
-def survey_lines(survey: Survey) -> list[str]:
-    """A survey as lines of text: the sum, a line for each job, and more of those that save most."""
+def survey_lines(survey: Survey, *, logs: str = "", before: Survey | None = None) -> list[str]:
+    """A survey as lines of text: the sum, a line for each job, and more of those that save most.
+
+    The logs are the place that its jobs' task groups are to read; `before` is an earlier survey of them.
+    """
     lines = [
         line for words in (leading_line(survey), *remarks(survey)) for line in wrapped(words, further="")
     ]
     if survey.jobs:
         lines += ["", *_table(survey)]
+    if before is not None:
+        told = [f"{each.job}: {each.sentence}" for each in changes_between(before, survey)]
+        heading = f"since the survey of {before.at[:10]}"
+        lines += ["", heading if told else f"{heading} nothing has changed"]
+        lines += [line for each in told for line in wrapped(each, indent="  ", further="    ")]
     for job in survey.jobs[:MOST_TOLD]:
         told = [
             proposal(job, is_money=totals_of(survey).is_money),
@@ -211,6 +226,11 @@ def survey_lines(survey: Survey) -> list[str]:
         lines += ["", job.job]
         for each in filter(None, told):
             lines += wrapped(each, indent="  ", further="  ")
+        if code := dag_lines(job, logs):
+            lines += [
+                "  Sized by its past runs, ahead of its production task:",
+                *indent(code, "    ").split("\n"),
+            ]
     return lines
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -321,7 +323,7 @@ def proposal(job: SurveyedJob, *, is_money: bool) -> str:
     )
 
 
-def _weeks(day: str, at: str) -> int:
+def weeks_until(day: str, at: str) -> int:
     """Until that day."""
     moment = time_of(at)
     return 0 if moment is None else round((date.fromisoformat(day) - moment.date()).days / 7)
@@ -332,7 +334,7 @@ def late_in(job: SurveyedJob, at: str) -> str:
     late = job.lateness
     if late is None or not late.from_day:
         return ""
-    weeks, low, high = (_weeks(day, at) for day in (late.from_day, late.earliest_day, late.latest_day))
+    weeks, low, high = (weeks_until(day, at) for day in (late.from_day, late.earliest_day, late.latest_day))
     return f"in {counted(weeks, 'week')} ({max(low, 0)} to {high})" if weeks > 0 else "now"
 
 
@@ -361,6 +363,21 @@ def lateness(job: SurveyedJob, at: str) -> str:
     return " ".join(told)
 
 
+def dag_lines(job: SurveyedJob, logs: str = "") -> str:
+    """The task group that sizes the job by its past runs, to be put ahead of its production task."""
+    if job.executors is None or job.limit_seconds is None:
+        return ""
+    most = max([job.executors, *([job.proposed.executors] if job.proposed else [])])
+    # As people write it: whole minutes, where that is little more.
+    unit = 60 if job.limit_seconds > 600 else 1
+    deadline = math.ceil(job.limit_seconds / unit) * unit
+    place = json.dumps(logs or "s3a://BUCKET/FOLDER")
+    return (
+        f"ernest = ErnestTaskGroup(job=SparkJob(name={json.dumps(job.job)}), history=EventLogs({place}),\n"
+        f"    goal=SizingGoal(deadline_seconds={deadline}, max_executors={2 * most}))"
+    )
+
+
 @dataclass(frozen=True, kw_only=True)
 class StoredSurvey:
     """A survey in the store."""
@@ -380,6 +397,7 @@ class ShownJob(SurveyedJob):
         in_short: the same in few words; empty where nothing is to change.
         late_in: in how many weeks today's size stops keeping the limit; empty where it does not.
         late: the same as sentences.
+        dag_lines: the task group that sizes it by its past runs; empty where too little is known of it.
     """
 
     monthly: float | None
@@ -392,6 +410,7 @@ class ShownJob(SurveyedJob):
     in_short: str
     late_in: str
     late: str
+    dag_lines: str
     facts: tuple[tuple[str, str], ...]
 
 
@@ -458,5 +477,6 @@ def _shown(job: SurveyedJob, at: str, *, is_money: bool) -> ShownJob:
         in_short=f"saves {value}{unit} ({LIKELY}: {likely})" if is_other else "",
         late_in=late_in(job, at),
         late=lateness(job, at),
+        dag_lines=dag_lines(job),
         facts=tuple(facts_of(job).items()),
     )

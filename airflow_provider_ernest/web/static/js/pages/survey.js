@@ -2,6 +2,7 @@
 
 import { ApiError, fetchJson, pageParams, pageUrl } from "../api.js";
 import { surveyedSizesFigure } from "../charts/survey.js";
+import { copyable } from "../copy.js";
 import { element, renew, replace } from "../dom.js";
 import { downloadButtons } from "../download.js";
 import { figure } from "../figure.js";
@@ -127,6 +128,9 @@ function jobPart(job, place) {
       })
       : null,
     facts(job.facts),
+    job.dag_lines
+      ? element("p", {}, "Sized by its past runs, ahead of its production task: ", copyable(job.dag_lines, "the task group"))
+      : null,
     job.unknown.length
       ? [
         element("h3", {}, "What is not known"),
