@@ -16,13 +16,18 @@ from typing import TYPE_CHECKING
 
 from airflow_provider_ernest.cli import command
 from airflow_provider_ernest.documents.base import time_of
-from airflow_provider_ernest.exceptions import InvalidDocumentError, MissingResourceError
+from airflow_provider_ernest.exceptions import (
+    InvalidDocumentError,
+    InvalidParameterError,
+    MissingResourceError,
+)
 from airflow_provider_ernest.privacy import without_credentials
 from airflow_provider_ernest.words import UNKNOWN, count, counted, date_time, duration, shortened
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.documents.runs import PastRun
     from airflow_provider_ernest.history.jobs import Jobs
+    from airflow_provider_ernest.history.reading import Reader
     from airflow_provider_ernest.history.scan import Scan
 
 _LATEST_RUNS = 3
@@ -89,6 +94,20 @@ def add_scan_arguments(parser: ArgumentParser) -> None:
         type=command.at_least_one,
         help="that read at the same time; default: one a core",
     )
+    reading.add_argument(
+        "--on",
+        choices=("spark",),
+        help="read the logs by a Spark application that spark-submit starts: its executors must see them at "
+        "the same addresses, and have the libraries that read them",
+    )
+    reading.add_argument("--master", metavar="URL", help="of spark-submit, with --on spark")
+    reading.add_argument(
+        "--spark-conf",
+        metavar="PROPERTY=VALUE",
+        type=spark_property,
+        action="append",
+        help="a property of Spark, with --on spark; may be repeated",
+    )
     kept = reading.add_mutually_exclusive_group()
     kept.add_argument(
         "--cache",
@@ -111,6 +130,29 @@ def add_scan_arguments(parser: ArgumentParser) -> None:
         help='JSON of regular expressions and jobs, such as {"^etl-": "nightly load"}: the first that is '
         "found in an application's name, or in that of its main class or file, tells the job",
     )
+
+
+def spark_property(text: str) -> tuple[str, str]:
+    """The name and the value of a property of Spark; else an `ArgumentTypeError`."""
+    name, equals, value = text.partition("=")
+    if not name.startswith("spark.") or not equals:
+        raise ArgumentTypeError(f"{text!r} is no property such as spark.executor.instances=4")
+    return name, value
+
+
+def reader_of(args: Namespace) -> Reader:
+    """What reads the logs: processes of this machine, or Spark."""
+    from airflow_provider_ernest.history.reading import in_processes
+
+    if args.on == "spark":
+        from airflow_provider_ernest.history.on_spark import SparkReader
+
+        return SparkReader(master=args.master, conf=dict(args.spark_conf or ()))
+    if args.master or args.spark_conf:
+        raise InvalidParameterError(
+            "--on", args.on, "is not spark, and --master or --spark-conf is given", remedy="Add --on spark."
+        )
+    return in_processes(args.processes)
 
 
 def cache_of(args: Namespace) -> Path | None:
@@ -145,7 +187,7 @@ def scan_of(args: Namespace) -> Scan:
         args.logs,
         names=JobNames(pattern=args.job_pattern, mapping=mapping),
         since=args.since,
-        processes=args.processes,
+        reader=reader_of(args),
         cache=cache_of(args),
         told=progress_of("event logs read"),
     )
@@ -291,7 +333,7 @@ COMMAND = command.Command(
     description="Read the event logs that Spark wrote, thousands of them in all cores, and tell which "
     "recurring jobs they are of: how often each ran, on how many executors, how long, and what it read. Runs "
     "that failed, lost executors or waited for some are left out, and it is said why. The runs "
-    "file is what fit and design take for runs that cost nothing. Nothing leaves this machine.",
+    "file is what fit and design take for runs that cost nothing. Without --on, nothing leaves this machine.",
     example="  %(prog)s /var/log/spark-events --output runs.csv\n"
     "  %(prog)s 's3://bucket/spark-events/2026-*' --since 2026-01-01 --output history.json\n"
     "  %(prog)s /var/log/spark-events --job-pattern '^(.*)-[0-9]+$'",

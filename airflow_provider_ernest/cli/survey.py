@@ -18,6 +18,7 @@ from airflow_provider_ernest.cli.history import (
     add_scan_arguments,
     cache_of,
     progress_of,
+    reader_of,
     refuse_without_logs,
     scan_of,
 )
@@ -131,7 +132,8 @@ def _run(args: Namespace) -> None:
 
 def _survey(args: Namespace, goal: SurveyGoal, stated: Prices) -> Survey:
     from airflow_provider_ernest.history.jobs import about_joined, by_job
-    from airflow_provider_ernest.history.scan import cores, profiles
+    from airflow_provider_ernest.history.reading import cores
+    from airflow_provider_ernest.history.scan import profiles
     from airflow_provider_ernest.history.sizes import runs_to_profile
     from airflow_provider_ernest.history.survey import survey_of, surveyed_job
 
@@ -143,7 +145,7 @@ def _survey(args: Namespace, goal: SurveyGoal, stated: Prices) -> Survey:
     chosen = {job: runs_to_profile(runs) for job, runs in jobs.items()}
     every = profiles(
         [run for runs in chosen.values() for run in runs],
-        processes=args.processes,
+        reader=reader_of(args),
         cache=cache_of(args),
         told=progress_of("runs analysed"),
     )
@@ -249,11 +251,13 @@ COMMAND = command.Command(
     description="Read the event logs of all runs of all jobs, and tell for each job what it takes in a "
     "month, what it would take on other numbers of executors (by a model of its past runs, by replay, or by "
     "both), which is the cheapest that keeps today's time or a deadline, what that saves with its interval, "
-    "why the job takes as long, and what is not known. Nothing is run, and nothing leaves this machine.",
+    "why the job takes as long, and what is not known. Without --on, nothing is run, and "
+    "nothing leaves this machine.",
     example="""\
   %(prog)s /var/log/spark --price 0.192 --html survey.html
   %(prog)s s3://bucket/spark-events --aws-prices eu-west-1 --since 2026-01-01
   %(prog)s /var/log/spark --prices prices.json --within 20 --confidence 0.95
+  %(prog)s hdfs://namenode/spark-logs --on spark --master yarn
   %(prog)s /var/log/spark/app-* --deadline-seconds 3600 --output survey.json""",
     add_arguments=_add_arguments,
     run=_run,

@@ -1,11 +1,11 @@
-"""Finding the event logs of thousands of runs, and reading them, in processes, and each but once.
+"""Finding the event logs of thousands of runs, and reading each but once.
 
 Logs lie in files, folders of any depth, and globs, on this machine or wherever fsspec reads. A folder of
 which the names say that it is one log (rolled over by Spark, or Databricks') is one; every other file may be
 a log, which shows when it is read. A ZIP, as the History Server gives logs, is gone through as a folder is.
 
 What was read is kept in a folder, if one is named: a scan that is repeated, or was interrupted, reads only
-what is new or has changed. A log that cannot be read, or takes its process with it, costs no other.
+what is new or has changed. How logs are read is the matter of `reading`, or of `on_spark`.
 """
 
 from __future__ import annotations
@@ -17,24 +17,13 @@ import json
 import math
 import os
 import re
-import signal
-import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime
-from functools import lru_cache
-from importlib.util import find_spec
-from itertools import islice
-from multiprocessing import get_context
-from multiprocessing.connection import Connection
 from pathlib import Path
-from threading import Thread
-from types import ModuleType
-from typing import Any, NoReturn
+from typing import Any
 
 import msgspec
 
@@ -43,23 +32,19 @@ from airflow_provider_ernest.documents.runs import PastRun
 from airflow_provider_ernest.eventlog.files import databricks_order, events_number
 from airflow_provider_ernest.exceptions import ErnestError, InvalidParameterError, MissingResourceError
 from airflow_provider_ernest.history.jobs import NO_JOB, JobNames
+from airflow_provider_ernest.history.reading import PROBLEM, PROFILE, RUN, Reader, in_processes
 from airflow_provider_ernest.places import (
     HTTP_SCHEMES,
     Archive,
     Entry,
-    Place,
     ZipPlace,
-    boto3_client,
     is_zip,
     local_path,
     place_of,
 )
-from airflow_provider_ernest.privacy import without_addresses, without_credentials
+from airflow_provider_ernest.privacy import without_credentials
 from airflow_provider_ernest.version import __version__
-from airflow_provider_ernest.words import count, duration
-
-MOST_TASKS = 1_000_000  # of a log that is read: a process takes 230 MB for so many
-MOST_SECONDS = 900.0  # for one log
+from airflow_provider_ernest.words import count
 
 MOST_ENTRIES = 2_000_000  # files and folders that are looked at; more are a slip, such as the root of a disk
 
@@ -79,19 +64,12 @@ _NEVER_LOGS = (".crc", ".tmp", ".parquet", ".orc", ".avro", ".csv", ".html", ".j
 _ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.zst", ".tar.bz2", ".tar.xz", ".7z", ".rar", ".bz2", ".xz")
 _IN_NO_LOG = ("appstatus_", ".", "_")
 
-RUN, PROFILE, PROBLEM = "run", "profile", "problem"  # what an answer holds; the first two are asked for
-
 _FRESH_SECONDS = 86_400.0
 """A log without an end that was written to more lately may go on: it is read again next time."""
 
 _FORM = 10  # of what is kept; another number when a log would tell more, or something else
 
 Told = Callable[[int, int], None]  # is told how many logs are done, and of how many
-
-
-def cores() -> int:
-    """Those that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class Scan(Iterator[PastRun]):
@@ -104,6 +82,7 @@ class Scan(Iterator[PastRun]):
         names: how runs are told apart by jobs; by rule where None.
         since: only runs that started then or later.
         processes: that read at the same time; as many as there are cores where None.
+        reader: reads the logs in place of processes of this machine, such as `on_spark.SparkReader`.
         cache: folder in which what was read is kept, but no arguments or queries; None to keep nothing.
         told: of the progress.
 
@@ -125,6 +104,7 @@ class Scan(Iterator[PastRun]):
         names: JobNames | None = None,
         since: datetime | None = None,
         processes: int | None = None,
+        reader: Reader | None = None,
         cache: str | Path | None = None,
         told: Told | None = None,
     ) -> None:
@@ -132,7 +112,7 @@ class Scan(Iterator[PastRun]):
         self.stated: set[str] = set()  # jobs' names that the user's pattern or mapping gave
         self._names = names or JobNames()
         self._since = since
-        self._processes = processes or cores()
+        self._reader = reader or in_processes(processes)
         self._cache = _Cache(cache)
         self._told = told
         finder = LogFinder(since=None if since is None else since.timestamp())
@@ -160,7 +140,7 @@ class Scan(Iterator[PastRun]):
         # The largest first: at the end all processes have small ones left.
         waiting = sorted(found.items(), key=lambda each: -each[1].size_bytes)
         places = {key: log.place for key, log in waiting}
-        for key, answer in _answers(RUN, places, processes=self._processes):
+        for key, answer in self._reader(RUN, places):
             self.read += 1
             modified_at = found.pop(key).modified_at
             is_old = modified_at is not None and time.time() - modified_at >= _FRESH_SECONDS
@@ -205,6 +185,7 @@ def profiles(
     runs: Iterable[PastRun],
     *,
     processes: int | None = None,
+    reader: Reader | None = None,
     cache: str | Path | None = None,
     told: Told | None = None,
 ) -> Iterator[tuple[PastRun, RunProfile | None]]:
@@ -223,7 +204,7 @@ def profiles(
     for key, answer in keeper.answers(waiting.keys()):
         yield done(key, answer)
     places = {key: run.event_log for key, run in waiting.items()}
-    for key, answer in _answers(PROFILE, places, processes=processes or cores()):
+    for key, answer in (reader or in_processes(processes))(PROFILE, places):
         if PROFILE in answer:
             keeper.keep(key, answer)
         yield done(key, answer)
@@ -419,164 +400,6 @@ def _logs_of_history_server(address: str) -> Iterator[tuple[str, float]]:
         for attempt in each.attempts:
             parts = filter(None, (base, "api/v1/applications", each.id, attempt.attempt_id, "logs"))
             yield "/".join(parts), attempt.last_updated_epoch / 1000
-
-
-# Reading in several processes.
-
-
-def _answers(what: str, places: Mapping[str, str], *, processes: int) -> Iterator[tuple[str, dict[str, Any]]]:
-    """What the logs tell, each with the key of its place, in the order in which they have been read.
-
-    A process that dies, as where memory runs out, takes its pool with it. The logs that were being read then
-    are read again, each alone; one that ends its process once more is given up.
-    """
-    left = dict(places)
-    while left:
-        for suspect in (yield from _answers_of_a_pool(what, left, processes)):
-            alone = {suspect: left.pop(suspect)}
-            if (yield from _answers_of_a_pool(what, alone, 1)):
-                yield suspect, {PROBLEM: "reading it ended its process"}
-
-
-def _answers_of_a_pool(
-    what: str, left: dict[str, str], processes: int
-) -> Generator[tuple[str, dict[str, Any]], None, list[str]]:
-    """The same by one pool, until a process dies; returns the keys of the logs that were being read then."""
-    running: dict[Future[dict[str, Any]], str] = {}
-    waiting = iter(list(left))
-    # Nothing is ever sent: the processes end when the other end of the pipe is closed, and so when this
-    # process dies.
-    life, held = _SPAWN.Pipe(duplex=False)
-    pool = ProcessPoolExecutor(
-        min(processes, len(left)), mp_context=_SPAWN, initializer=_begin, initargs=(life,)
-    )
-    started = _submitted(pool, os.getpid)
-
-    def begin(most: int) -> None:
-        for key in islice(waiting, most):
-            running[_submitted(pool, _read, what, left[key], MOST_TASKS, MOST_SECONDS)] = key
-
-    try:
-        begin(processes + 1)  # one more than there are: none waits for whoever takes the answers
-        while running:
-            for future in wait(running, return_when=FIRST_COMPLETED).done:
-                answer = future.result()
-                key = running.pop(future)
-                del left[key]
-                yield key, answer
-                begin(1)
-    except BrokenProcessPool as error:
-        if started.exception() is not None:
-            raise MissingResourceError(
-                "The processes that read event logs cannot be started.",
-                remedy="See what Python says above, and whether memory is left for them.",
-            ) from error
-    finally:
-        held.close()
-        pool.shutdown(cancel_futures=True)
-        life.close()
-    return list(running.values())
-
-
-# What reads S3 has threads, and a forked process would hold their locks for ever.
-_SPAWN = get_context("spawn")
-
-
-def _submitted(pool: ProcessPoolExecutor, do: Callable[..., Any], *arguments: Any) -> Future[Any]:
-    """Submit to the pool, so that a process that it starts does not run this one's program again."""
-    # multiprocessing would have it so. In a task that program is Airflow's command, which fails where tasks
-    # may not reach Airflow's database, and takes three times the memory.
-    main = sys.modules["__main__"]
-    sys.modules["__main__"] = ModuleType("__main__")
-    try:
-        return pool.submit(do, *arguments)
-    finally:
-        sys.modules["__main__"] = main
-
-
-def _begin(life: Connection) -> None:
-    """What a process that reads does first."""
-
-    def end_with_the_one_that_asked() -> None:  # at once, whatever is being read, also when it lets go
-        life.poll(None)
-        os._exit(1)
-
-    Thread(target=end_with_the_one_that_asked, daemon=True).start()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGALRM, _stop_reading)
-    # Where memory runs out, the kernel shall end this process, not the one that asked.
-    with contextlib.suppress(OSError):
-        Path("/proc/self/oom_score_adj").write_text("1000")
-    # What libraries print is nothing for the user.
-    silence = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(silence, 1)
-    os.dup2(silence, 2)
-    # What each log needs is loaded before the first.
-    import airflow_provider_ernest.eventlog.reading
-    import airflow_provider_ernest.history.observations  # noqa: F401
-
-
-class _TooLongError(BaseException):
-    """A log has taken its time; no library takes it for an error of its own."""
-
-
-def _stop_reading(signum: int, frame: object) -> NoReturn:
-    raise _TooLongError
-
-
-def _read(what: str, source: str, most_tasks: int, most_seconds: float) -> dict[str, Any]:
-    """What a log tells, and whether it would tell the same next time. Runs in a process of the pool."""
-    is_lasting = False
-    # A pipe or a network may hang. Again each second, should the first signal be lost in a callback.
-    signal.setitimer(signal.ITIMER_REAL, most_seconds, 1.0)
-    try:
-        return _read_log(what, source, most_tasks)
-    except _TooLongError:
-        problem = f"not read within {duration(most_seconds)}"
-    except ErnestError as error:
-        cause = error.__cause__
-        told = getattr(cause, "strerror", None) or (type(cause).__name__ if cause else "")
-        problem = f"cannot be read: {told}" if told else error.message.replace(source, "it")
-        is_lasting = cause is None
-    # A log is whatever an application wrote: what it makes the reader stumble over costs no other.
-    except Exception as error:
-        problem = f"cannot be read: {type(error).__name__}"
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-    return {PROBLEM: without_addresses(problem).rstrip("."), "is_lasting": is_lasting}
-
-
-def _read_log(what: str, source: str, most_tasks: int) -> dict[str, Any]:
-    from airflow_provider_ernest.eventlog.reading import read_event_log
-    from airflow_provider_ernest.history.observations import past_run
-
-    place = place_of(source, s3_clients=_s3_client)
-    if not _begins_as_a_log(place):
-        return {PROBLEM: "no event log of Spark", "is_lasting": True}
-    log = read_event_log(place, most_tasks=most_tasks)
-    if what == PROFILE:
-        from airflow_provider_ernest.clarity.profile import profile_run
-
-        return {PROFILE: profile_run(log, event_log=source).to_dict()}
-    return {RUN: past_run(log, event_log=source).to_dict(), "is_lasting": log.is_complete}
-
-
-@lru_cache
-def _s3_client(connection: str) -> Any:
-    """One for all logs: to make one takes longer than to read a small log. None where s3fs reads S3."""
-    return None if find_spec("s3fs") else boto3_client(connection, f"s3://{connection}")
-
-
-def _begins_as_a_log(place: Place) -> bool:
-    """Whether its first line may be an event, so that gigabytes of something else are not gone through."""
-    from airflow_provider_ernest.eventlog.events import event_name
-    from airflow_provider_ernest.eventlog.files import Notes, open_lines
-
-    notes = Notes()
-    for line in open_lines(place, notes=notes):
-        if line.strip():
-            return bool(event_name(line))
-    return bool(notes.too_long_lines)
 
 
 # What is kept.

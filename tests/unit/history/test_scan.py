@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError
-from airflow_provider_ernest.history import scan as scanning
+from airflow_provider_ernest.history import reading
 from airflow_provider_ernest.history.jobs import NO_JOB, JobNames
 from airflow_provider_ernest.history.scan import Scan, profiles
 from tests.unit.eventlog.event_log_texts import REAL, started, write
@@ -83,7 +83,7 @@ def test_broken_logs_cost_only_themselves(tmp_path: Path):
 
 
 def test_a_log_with_too_many_tasks_is_left_out_and_a_copy_counts_once(tmp_path: Path, monkeypatch):
-    monkeypatch.setattr(scanning, "MOST_TASKS", 3)
+    monkeypatch.setattr(reading, "MOST_TASKS", 3)
     log_of(tmp_path / "app-1", executors=4)
     for folder in ("a", "b"):
         log_of(tmp_path / folder / "app-2", application="app-2", executors=2)
@@ -125,11 +125,11 @@ def _is_reader(process: psutil.Process) -> bool:
 def _read_or_die(what, source, most_tasks, most_seconds):
     if Path(source).name == "app-3":
         os.kill(os.getpid(), signal.SIGKILL)
-    return scanning._read(what, source, most_tasks, most_seconds)
+    return reading.read_log(what, source, most_tasks, most_seconds)
 
 
 def test_a_process_that_is_killed_costs_the_log_that_it_read(tmp_path: Path, monkeypatch):
-    monkeypatch.setattr(scanning, "_read", _read_or_die)
+    monkeypatch.setattr(reading, "read_log", _read_or_die)
     for number in range(6):
         log_of(tmp_path / f"app-{number}", application=f"app-{number}")
     found = Scan([tmp_path], processes=2)
@@ -138,7 +138,7 @@ def test_a_process_that_is_killed_costs_the_log_that_it_read(tmp_path: Path, mon
 
 
 def test_a_log_that_takes_too_long_is_given_up(tmp_path: Path, monkeypatch):
-    monkeypatch.setattr(scanning, "MOST_SECONDS", 0.5)
+    monkeypatch.setattr(reading, "MOST_SECONDS", 0.5)
     log_of(tmp_path / "app-1")
     _hanging(tmp_path / "eventlog_v2_app-3")
     found = Scan([tmp_path], processes=2)
