@@ -74,6 +74,19 @@ class Standing:
         return cls(spent_dollars=spent, was_late=was_late)
 
 
+def not_recorded(decision: Decision, records: Sequence[DecisionRecord]) -> SizeExploration | None:
+    """Why nothing is explored after decisions without a recorded run; None where none of them explored.
+
+    What they cost, and whether they were late, is not known.
+    """
+    for record in records:
+        before = record.decision.exploration
+        if before is not None and before.executors is not None:
+            why = f"the run that explored {before.executors} on {record.at[:10]} is not recorded"
+            return _none(decision.config.executors, f"{why}; put a RecordRunOperator behind production")
+    return None
+
+
 def tried_sizes(offer: Offer) -> list[int]:
     """The numbers of executors of the runs that an offer's model knows, ascending."""
     return sorted({run.executors for run in offer.model.observations})
@@ -357,6 +370,7 @@ def explored(
     own = decide(of_size, offered, iterations=iterations).required()
     return replace(
         own,
+        warnings=(exploration.reason, *own.warnings),
         alternatives=(*decision.alternatives, *own.alternatives),
         basis=decision.basis,
         exploration=exploration,

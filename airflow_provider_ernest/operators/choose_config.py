@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from airflow.sdk import BaseOperator, Context, XComArg
@@ -21,7 +22,7 @@ from airflow_provider_ernest.operators.task_context import (
     rendered_texts,
 )
 from airflow_provider_ernest.privacy import names_a_secret
-from airflow_provider_ernest.settings import SizingGoal, SparkJob
+from airflow_provider_ernest.settings import Exploration, SizingGoal, SparkJob
 from airflow_provider_ernest.settings.goal import DYNAMIC
 from airflow_provider_ernest.settings.values import (
     Number,
@@ -38,6 +39,8 @@ from airflow_provider_ernest.spark.sizing import INSTANCES, TASK_PROPERTY, kept_
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from airflow_provider_ernest.decision.deciding import Choice
+    from airflow_provider_ernest.decision.trainings import Types
     from airflow_provider_ernest.documents.decisions import Decision
 
 
@@ -82,6 +85,9 @@ class ChooseConfigOperator(OfJob, EmitsLineage, BaseOperator):
         todays_sizes: the Spark properties that say how large executors and driver are today, also as JSON
             text; those of `job` win.
         input_amount: what was named of production's input, to be kept with the decision.
+        explore: within which limits the run may take another size to learn from it; None for never. It goes
+            by the runs that a `RecordRunOperator` behind production has recorded.
+        runs_per_month: how often the job runs, where `explore` does not state it.
         store: root of the model store; None for ``[ernest] store``.
 
     Raises:
@@ -103,6 +109,8 @@ class ChooseConfigOperator(OfJob, EmitsLineage, BaseOperator):
         "executor_cores",
         "todays_sizes",
         "input_amount",
+        "explore",
+        "runs_per_month",
         "store",
     )
     operator_extra_links = (ModelFitLink(),)
@@ -124,6 +132,8 @@ class ChooseConfigOperator(OfJob, EmitsLineage, BaseOperator):
         executor_cores: Number | Mapping[str, Any] | None = None,
         todays_sizes: Any = None,
         input_amount: Any = None,
+        explore: Exploration | Mapping[str, Any] | str | None = None,
+        runs_per_month: Any = None,
         store: str | None = None,
         **kwargs: Any,
     ) -> None:
@@ -144,6 +154,8 @@ class ChooseConfigOperator(OfJob, EmitsLineage, BaseOperator):
         self.executor_cores = executor_cores
         self.todays_sizes = todays_sizes
         self.input_amount = input_amount
+        self.explore: Any = explore and as_template(Exploration, explore, "explore")
+        self.runs_per_month = runs_per_month
         self.store = store
 
     def job_conf(self, key: str = "spark_conf") -> JobConf:
@@ -161,19 +173,20 @@ class ChooseConfigOperator(OfJob, EmitsLineage, BaseOperator):
     def execute(self, context: Context) -> dict[str, Any] | None:
         """Decide, and push the decision in the forms that downstream tasks need."""
         from airflow_provider_ernest.decision.deciding import decide
-        from airflow_provider_ernest.decision.trainings import offered_by, record_of, refusal_of
+        from airflow_provider_ernest.decision.trainings import offered_by, record_of
         from airflow_provider_ernest.operators.deciding import (
             decided_outputs,
+            only_tried,
             outputs_of_own_executors,
             outputs_without_size,
             stated_cores,
             todays_size,
             trained_types,
             with_allocations,
+            with_exploration,
             with_stored_models,
         )
         from airflow_provider_ernest.operators.task_context import end_unless_begun
-        from airflow_provider_ernest.views.tables import out_of_reach_table
 
         if self.training_begins_with:
             end_unless_begun(context, self.training_begins_with)
@@ -204,20 +217,23 @@ class ChooseConfigOperator(OfJob, EmitsLineage, BaseOperator):
                 offered = with_allocations(
                     offered, goal, store=optional_text(self.store), iterations=iterations, log=self.log
                 )
-            choice = decide(goal, offered, iterations=iterations)
-            refusal = refusal_of(choice, types=types, iterations=iterations)
-            if refusal is not None:
-                context["ti"].xcom_push(key="refusal", value=refusal.to_dict())
-                self._log_table(
-                    out_of_reach_table(
-                        refusal.alternatives,
-                        goal=refusal.goal,
-                        confidence=refusal.confidence,
-                        nearest=refusal.nearest,
-                    )
+            limits = settings_of(Exploration, self.explore, "explore") if self.explore else None
+            possible = only_tried(goal, offered) if limits else offered
+            choice = decide(goal, possible, iterations=iterations)
+            self._tell_refusal(context, choice, types, iterations)
+            decision, dag = choice.required(), self.get_dag()
+            if limits:
+                decision = with_exploration(
+                    decision,
+                    limits,
+                    goal=goal,
+                    offered=offered,
+                    store=optional_text(self.store),
+                    runs_per_month=optional_number("runs_per_month", self.runs_per_month),
+                    today=datetime.now(getattr(dag, "timezone", UTC)).date(),
+                    iterations=iterations,
+                    log=self.log,
                 )
-            decision = choice.required()
-            dag = self.get_dag()
             warnings = submission_warnings(dag.tasks if dag else (), choose=self.task_id)
             record = record_of(
                 replace(decision, warnings=(*decision.warnings, *warnings)),
@@ -254,6 +270,24 @@ class ChooseConfigOperator(OfJob, EmitsLineage, BaseOperator):
                 "The decision is not recorded: neither a model nor the parameter job names its job."
             )
         return record.decision.to_dict()
+
+    def _tell_refusal(self, context: Context, choice: Choice, types: Types, iterations: int | None) -> None:
+        """Push what was considered where nothing keeps to the goal."""
+        from airflow_provider_ernest.decision.trainings import refusal_of
+        from airflow_provider_ernest.views.tables import out_of_reach_table
+
+        refusal = refusal_of(choice, types=types, iterations=iterations)
+        if refusal is None:
+            return
+        context["ti"].xcom_push(key="refusal", value=refusal.to_dict())
+        self._log_table(
+            out_of_reach_table(
+                refusal.alternatives,
+                goal=refusal.goal,
+                confidence=refusal.confidence,
+                nearest=refusal.nearest,
+            )
+        )
 
     def _leave_size(self, context: Context, outputs: Mapping[str, Any]) -> None:
         self.log.warning("%s Production keeps the size that it has.", outputs["fallback_reason"])

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from datetime import date
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +28,7 @@ from airflow_provider_ernest.decision.forms import (
     outputs,
 )
 from airflow_provider_ernest.decision.trainings import TrainedType
-from airflow_provider_ernest.documents.decisions import Decision, DecisionRecord
+from airflow_provider_ernest.documents.decisions import Decision, DecisionRecord, ProductionRun
 from airflow_provider_ernest.documents.models import Model, TrainedMachine, TrainingCluster
 from airflow_provider_ernest.exceptions import ErnestError, InvalidDocumentError, MissingResourceError
 from airflow_provider_ernest.hooks.store_location import store_root
@@ -53,7 +54,7 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.decision.deciding import Offered
     from airflow_provider_ernest.decision.offers import Offer
     from airflow_provider_ernest.documents.profiles import RunProfile
-    from airflow_provider_ernest.settings import SizingGoal
+    from airflow_provider_ernest.settings import Exploration, SizingGoal
 
 Type = TrainedType[ClusterHandle]
 
@@ -239,6 +240,8 @@ def remembered_handle(cluster: TrainingCluster) -> ClusterHandle | None:
     )
 
 
+MOST_EXPLORED = 100  # decisions and runs that are looked at: more than a month of daily ones
+
 MOST_LOGS = 3  # so many are tried, the newest runs' first, where no run has left a profile
 
 
@@ -280,6 +283,67 @@ def _profiles(model: Model, *, store: str | None, log: Any) -> list[RunProfile]:
         except ErnestError as error:
             log.warning("A run cannot be replayed: %s", error)
     return []
+
+
+def only_tried(goal: SizingGoal, offered: Offered) -> Offered:
+    """The sizes between those that were tried: others are taken by explorations first."""
+    from airflow_provider_ernest.design.exploration import within_tried
+
+    if len(offered.offers) != 1:
+        return offered
+    (offer,) = offered.offers
+    return replace(offered, offers=[replace(offer, executors=within_tried(goal, offer).executors)])
+
+
+def with_exploration(
+    decision: Decision,
+    limits: Exploration,
+    *,
+    goal: SizingGoal,
+    offered: Offered,
+    store: str | None,
+    runs_per_month: float | None,
+    today: date,
+    iterations: int | None,
+    log: Any,
+) -> Decision:
+    """The decision, or another size for this run, to learn from it; what the one before told is logged."""
+    from airflow_provider_ernest.design.exploration import (
+        Standing,
+        explored,
+        next_exploration,
+        not_recorded,
+        what_it_told,
+    )
+
+    if len(offered.offers) != 1:
+        log.warning("No exploration: it is for one type of machine.")
+        return decision
+    (offer,), model_store = offered.offers, ModelStore(store_root(store))
+    job, name = offer.model.job, offer.type_name
+    records = model_store.newest(DecisionRecord, job, name, limit=MOST_EXPLORED)
+    by_id = {record.id: record for record in records}
+    runs = [
+        (run, by_id[run.decision_id])
+        for run in model_store.newest(ProductionRun, job, name, limit=MOST_EXPLORED)
+        if run.decision_id in by_id
+    ]
+    if runs and (told := what_it_told(runs[-1][0], runs[-1][1].decision, decision)):
+        log.info("%s", told)
+    ran = {record.id for _, record in runs}
+    exploration = not_recorded(decision, [record for record in records if record.id not in ran])
+    exploration = exploration or next_exploration(
+        limits,
+        goal=goal,
+        decision=decision,
+        offer=offer,
+        standing=Standing.of(runs, today),
+        runs_per_month=runs_per_month,
+        today=today,
+        iterations=iterations,
+    )
+    log.info("%s", exploration.reason)
+    return explored(decision, exploration, goal=goal, offer=offer, iterations=iterations)
 
 
 def decided_outputs(
@@ -344,6 +408,7 @@ def decided_outputs(
         "predicted_seconds": decision.predicted_seconds,
         **({} if decision.predicted_cost is None else {"predicted_cost": decision.predicted_cost}),
         "basis": decision.basis,
+        **({} if decision.exploration is None else {"exploration": decision.exploration.to_dict()}),
         "fallback_reason": decision.fallback_reason or "",
         "record": record.to_dict(),
     }

@@ -52,7 +52,8 @@ class ReadHistoryOperator(OfJob, BaseOperator):
     sentences for the user, and the numbers of runs that do not count by reason. Without `types` it is the one
     that the job runs on today, if any run ended well, and there are also ``basis``, a `HistoryBasis` document
     with a replay, ``machine``, what the others are told of an executor, ``growth``, what the next run reads
-    relative to today's input (also pushed by type), and ``input_amount``, what is named of it.
+    relative to today's input (also pushed by type), ``input_amount``, what is named of it, and
+    ``runs_per_month``.
 
     Args:
         history: where the past runs are recorded.
@@ -133,6 +134,7 @@ class ReadHistoryOperator(OfJob, BaseOperator):
         """What the job's runs tell where nothing else is known of it."""
         from airflow_provider_ernest.history.observations import is_good
         from airflow_provider_ernest.history.sizes import history_of, today_of
+        from airflow_provider_ernest.history.survey import runs_per_month
 
         oldest_first = sorted(runs, key=lambda run: run.started_at)
         good = [run for run in oldest_first if is_good(run)]
@@ -171,6 +173,7 @@ class ReadHistoryOperator(OfJob, BaseOperator):
                 "basis": replace(basis, next_input=following.told).to_dict(),
                 "machine": machine,
                 "growth": following.scale,
+                "runs_per_month": runs_per_month(good),
                 "input_amount": named,
             }
         }

@@ -22,6 +22,7 @@ from airflow_provider_ernest.settings import (
     DesignBounds,
     EventLogs,
     ExpectedInput,
+    Exploration,
     ModelSettings,
     Reuse,
     SampledInput,
@@ -114,6 +115,8 @@ class ErnestTaskGroup(TaskGroup):
         input: the production input and how to sample it; of past runs alone what the next run reads (an
             `ExpectedInput`), None to forecast it.
         bounds: what the sample runs may be.
+        explore: of past runs alone: within which limits production may run on another size now and then, to
+            learn from it; None for never. Put a `RecordRunOperator` behind production.
         model: how the model is fitted; None for the most accurate way known.
         cluster_options: further arguments of the operator that starts the cluster, such as aws_conn_id,
             region_name and deferrable. For clusters of several kinds, use the ``default_args`` of
@@ -159,6 +162,7 @@ class ErnestTaskGroup(TaskGroup):
         cluster: ClusterSpec | Sequence[ClusterSpec] | None = None,
         input: SampledInput | ExpectedInput | None = None,  # noqa: A002 - the word that fits
         bounds: DesignBounds | None = None,
+        explore: Exploration | None = None,
         model: ModelSettings | None = None,
         cluster_options: Mapping[str, Any] | None = None,
         resize_for_production: bool = False,
@@ -193,11 +197,16 @@ class ErnestTaskGroup(TaskGroup):
                         history=history,
                         goal=goal,
                         next_input=next_input_of(input),
+                        explore=explore,
                         model=model or ModelSettings(),
                         store=store,
                     )
                 )
             return
+        if explore is not None:
+            raise InvalidParameterError(
+                "explore", explore, "is for jobs without sample runs", remedy="Leave it out, or the cluster."
+            )
         if bounds is None or not isinstance(input, SampledInput):
             raise InvalidParameterError(
                 "bounds" if bounds is None else "input",

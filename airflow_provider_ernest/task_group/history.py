@@ -8,7 +8,14 @@ from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.operators.choose_config import ChooseConfigOperator
 from airflow_provider_ernest.operators.fit_model import FitModelOperator
 from airflow_provider_ernest.operators.read_history import ReadHistoryOperator
-from airflow_provider_ernest.settings import EventLogs, ExpectedInput, ModelSettings, SizingGoal, SparkJob
+from airflow_provider_ernest.settings import (
+    EventLogs,
+    ExpectedInput,
+    Exploration,
+    ModelSettings,
+    SizingGoal,
+    SparkJob,
+)
 from airflow_provider_ernest.settings.bounds import AVERAGING
 from airflow_provider_ernest.settings.goal import FAIL
 from airflow_provider_ernest.settings.values import NOTHING, is_template, require_type
@@ -21,6 +28,7 @@ def history_tasks(
     history: EventLogs | None,
     goal: SizingGoal,
     next_input: ExpectedInput | None,
+    explore: Exploration | None,
     model: ModelSettings,
     store: str | None,
 ) -> ChooseConfigOperator:
@@ -39,7 +47,9 @@ def history_tasks(
             "leaves nothing to learn from",
             remedy='Give history=EventLogs("s3a://BUCKET/FOLDER"), or a cluster for sample runs.',
         )
-    _check(history, goal, model)
+    if explore is not None:
+        require_type("explore", explore, Exploration)
+    _check(history, goal, model, explores=explore is not None)
     read = ReadHistoryOperator(
         task_id="read_history", history=history, job=job, next_input=next_input, store=store
     )
@@ -66,6 +76,8 @@ def history_tasks(
         may_leave_size=True,
         executor_cores=job.conf.get("spark.executor.cores"),
         input_growth=json_of(read.task_id, "growth"),
+        explore=explore,
+        runs_per_month=f"{{{{ {of_type}.get('runs_per_month') or '' }}}}",
         input_amount=f"{{{{ {of_type}.get('input_amount') or '' }}}}",
         todays_sizes=f"{{{{ {of_type}.get('machine', {{}}).get('sizes') | tojson }}}}",
         store=store,
@@ -75,7 +87,7 @@ def history_tasks(
     return choose
 
 
-def _check(history: EventLogs, goal: SizingGoal, model: ModelSettings) -> None:
+def _check(history: EventLogs, goal: SizingGoal, model: ModelSettings, *, explores: bool) -> None:
     if history.place in NOTHING:
         raise InvalidParameterError(
             "history",
@@ -94,11 +106,12 @@ def _check(history: EventLogs, goal: SizingGoal, model: ModelSettings) -> None:
         raise InvalidParameterError(
             "allow_mixed", True, "needs models of two types of machines", remedy="Leave it out."
         )
-    if goal.needs_price(types=1) and goal.price_per_hour in NOTHING:
+    needed = "explorations" if explores else "a budget" if goal.needs_price(types=1) else ""
+    if needed and goal.price_per_hour in NOTHING:
         raise InvalidParameterError(
             "price_per_hour",
             None,
-            "is needed for a budget in dollars: event logs tell no price",
+            f"is needed for {needed} in dollars: event logs tell no price",
             remedy="Give the dollars for one executor and hour.",
         )
 

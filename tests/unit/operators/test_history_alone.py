@@ -13,10 +13,12 @@ from airflow.sdk import DAG
 from airflow_provider_ernest.documents.decisions import Decision
 from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.exceptions import InvalidParameterError
+from airflow_provider_ernest.operators.record_run import RecordRunOperator
 from airflow_provider_ernest.settings import (
     DesignBounds,
     EventLogs,
     ExpectedInput,
+    Exploration,
     ModelSettings,
     SizingGoal,
     SparkJob,
@@ -80,7 +82,7 @@ def log(folder: Path, executors: int, *, number: int = 0, slower: float = 1.0, *
 class Sizing:
     """The DAG of a user who has event logs and nothing else, task by task as Airflow runs it."""
 
-    name, input = "enrich", None
+    name, input, explore = "enrich", None, None
 
     def __init__(self, root: Path, context: dict[str, Any]) -> None:
         self.root, self.context = root, context
@@ -95,6 +97,7 @@ class Sizing:
                 history=EventLogs(str(self.logs)),
                 goal=SizingGoal(deadline_seconds=deadline_seconds, **{"max_executors": MOST, **goal}),
                 input=self.input,
+                explore=self.explore,
                 store=str(self.root / "store"),
             )
         return dag
@@ -271,3 +274,44 @@ def test_what_cannot_be_learned_from_is_refused_when_the_file_is_parsed(stated, 
     }
     with DAG("nightly", schedule=None), pytest.raises(InvalidParameterError, match=words):
         ErnestTaskGroup(**{**arguments, **stated})
+
+
+EXPLORED = {"price_per_hour": 2.0, "deadline_seconds": 4000.0}
+
+
+def recorded(sizing, *, seconds: float) -> None:
+    """Production ran as decided, and took so long."""
+    record = sizing.pushed["ernest.choose_config"]["record"]
+    RecordRunOperator(
+        task_id="record", decision=record, seconds=seconds, store=str(sizing.root / "store")
+    ).execute(sizing.context)
+
+
+def test_production_explores_within_its_limits_and_tells_what_it_learned(sizing, capsys):
+    for number in range(8):
+        log(sizing.logs, 16, number=number)
+    sizing.explore = Exploration(dollars_per_month=100, runs_per_month=30)
+    pushed = sizing.run(**EXPLORED)
+
+    exploration = pushed["exploration"]
+    assert exploration["instead_of"] == 16
+    assert pushed["executors"] == exploration["executors"] < 16, "fewer cost less, and the deadline is far"
+    assert "This run explores" in exploration["reason"]
+    assert exploration["reason"] in sizing.decision.warnings
+
+    unrecorded = sizing.run(**EXPLORED)
+    assert unrecorded["executors"] == 16
+    assert "is not recorded" in unrecorded["exploration"]["reason"]
+
+
+def test_after_an_exploration_that_was_late_the_decided_size_is_kept(sizing, capsys):
+    for number in range(8):
+        log(sizing.logs, 16, number=number)
+    sizing.explore = Exploration(dollars_per_month=100, runs_per_month=30)
+    sizing.run(**EXPLORED)
+    recorded(sizing, seconds=4100.0)
+    pushed = sizing.run(**EXPLORED)
+
+    assert pushed["executors"] == 16
+    assert "missed its deadline" in pushed["exploration"]["reason"]
+    assert "The run that explored" in "".join(capsys.readouterr())
