@@ -66,7 +66,6 @@ from airflow_provider_ernest.documents.runs import (
 from airflow_provider_ernest.documents.surveys import (
     BOTH,
     REPLAY,
-    Lateness,
     PredictedSize,
     Survey,
     SurveyedJob,
@@ -543,12 +542,6 @@ def surveyed_job(job: str = JOB, **fields: Any) -> SurveyedJob:
             "likely_saved_per_month": (14.2, 27.9),
             "saved_executor_hours_per_month": 57.8,
             "likely_saved_executor_hours_per_month": (35.5, 69.8),
-            "lateness": Lateness(
-                from_day=f"{NOW + timedelta(days=34):%Y-%m-%d}",
-                earliest_day=f"{NOW + timedelta(days=20):%Y-%m-%d}",
-                latest_day=f"{NOW + timedelta(days=62):%Y-%m-%d}",
-                executors=12,
-            ),
             "bottleneck": CPU,
             "why": "its tasks compute 81 % of their time",
             **fields,

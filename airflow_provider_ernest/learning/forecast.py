@@ -194,17 +194,15 @@ def _gains(rows: FloatArray, months: FloatArray, logs: FloatArray, noise: float)
     }
 
 
-@dataclass(frozen=True)
-class _Models:
-    """The models that are weighed, m of them: their priors, in units of the noise."""
+def _models(
+    columns: _Columns, noise: float
+) -> tuple[FloatArray, FloatArray, FloatArray, dict[str, FloatArray]]:
+    """The models that are weighed, m of them: their priors, in units of the noise.
 
-    widths: FloatArray  # standard deviation of each column, (m, p)
-    walks: FloatArray  # of the level's wandering in a day, (m,)
-    log_priors: FloatArray  # (m,)
-    admits: dict[str, FloatArray]  # for each effect 1 where a model has it, (m,)
-
-
-def _models(columns: _Columns, noise: float) -> _Models:
+    Returns:
+        The standard deviation of each column, (m, p), and of the level's wandering in a day, (m,); the
+        logarithms of the models' probabilities, (m,); and by its name which of them have an effect, (m,).
+    """
     apart = np.sqrt(np.diff(columns.knots, prepend=columns.knots[0]))
     widths, walks, priors, has = [], [], [], []
     changes = [CHANGES[kind] for kind, _ in columns.changes]
@@ -221,9 +219,8 @@ def _models(columns: _Columns, noise: float) -> _Models:
         walks.append(walk / noise)
         priors.append(math.log(math.prod(shares)))
         has.append((trend > 0, walk > 0, *effects))
-    names = np.array(has, dtype=np.float64).T
-    admits_by_name = dict(zip((TREND, WANDERING, *EFFECTS), names, strict=True))
-    return _Models(np.array(widths), np.array(walks), np.array(priors), admits_by_name)
+    names = zip((TREND, WANDERING, *EFFECTS), np.array(has, dtype=np.float64).T, strict=True)
+    return np.array(widths), np.array(walks), np.array(priors), dict(names)
 
 
 def _rough_noise(logs: FloatArray) -> float:
@@ -277,30 +274,30 @@ class InputForecast:
 
     def _draw(self, rows: FloatArray, logs: FloatArray, noise: float) -> None:
         """Draw the unknowns from all models, from each as often as it is probable."""
-        models, random = _models(self._columns, noise), np.random.default_rng(0)
-        scaled = models.widths[:, :, None] * (rows.T @ rows) * models.widths[:, None, :]
+        random, (widths, walks, log_priors, admits) = np.random.default_rng(0), _models(self._columns, noise)
+        scaled = widths[:, :, None] * (rows.T @ rows) * widths[:, None, :]
         roots = np.linalg.cholesky(np.eye(rows.shape[1]) + scaled)
-        pulled = models.widths * (rows.T @ logs)
-        solved = np.linalg.solve(roots, pulled[:, :, None])[:, :, 0]
+        solved = np.linalg.solve(roots, (widths * (rows.T @ logs))[:, :, None])[:, :, 0]
         shape = (NOISE_RUNS + len(logs)) / 2
         rates = (NOISE_RUNS * USUAL_NOISE**2 + logs @ logs - (solved**2).sum(axis=1)) / 2
-        evidence = models.log_priors - np.log(np.diagonal(roots, axis1=1, axis2=2)).sum(axis=1)
-        evidence = evidence - shape * np.log(rates)
+        evidence = (
+            log_priors - np.log(np.diagonal(roots, axis1=1, axis2=2)).sum(axis=1) - shape * np.log(rates)
+        )
         shares = np.exp(evidence - evidence.max())
         shares /= shares.sum()
-        probable = {name: float(shares @ has) for name, has in models.admits.items()}
+        probable = {name: float(shares @ has) for name, has in admits.items()}
         self.effects = tuple(name for name, share in probable.items() if share > LIKELY_THERE)
         drawn = np.searchsorted(np.cumsum(shares), (np.arange(DRAWS) + 0.5) / DRAWS * (1 - 1e-9))
         self._noises = np.sqrt(rates[drawn] / random.gamma(shape, size=DRAWS))
-        self._walks = models.walks[drawn] * self._noises
+        self._walks = walks[drawn] * self._noises
         self._unknowns = np.empty((DRAWS, rows.shape[1]))
         self._mean = np.zeros(rows.shape[1])
         for model in np.unique(drawn):
             own = drawn == model
             around = self._noises[own] * random.standard_normal((rows.shape[1], own.sum()))
             at = solved[model][:, None] + around
-            self._unknowns[own] = models.widths[model] * solve_triangular(roots[model].T, at).T
-            self._mean += own.mean() * models.widths[model] * solve_triangular(roots[model].T, solved[model])
+            self._unknowns[own] = widths[model] * solve_triangular(roots[model].T, at).T
+            self._mean += own.mean() * widths[model] * solve_triangular(roots[model].T, solved[model])
 
     def _draw_noise(self, outliers: FloatArray) -> None:
         """Draw what a single run is off by; now and then it is an outlier, as those that were found."""
@@ -363,11 +360,7 @@ HORIZON_DAYS = 365  # beyond that nothing is told
 LASTING_DAYS = (90, 30, 7)  # a size that is proposed keeps the deadline for so much longer, the most of these
 PEAK_DAYS = 7  # a single day that is late is told if it comes so much earlier
 MOST_SCALE = math.log(16.0)  # of an input, on the logarithm: for more no probability is asked
-LEAST_STEP, CLOSE_DEVIATIONS, MOST_ASKED = (
-    0.01,
-    1.0,
-    16,
-)  # between the inputs that it is asked for, and how many
+LEAST_STEP, CLOSE_DEVIATIONS, MOST_ASKED = 0.01, 1.0, 16  # between such inputs, and how many of them
 
 ProbabilityWithin: TypeAlias = Callable[[float, Sequence[int]], FloatArray]
 

@@ -20,7 +20,7 @@ from airflow_provider_ernest.documents.decisions import Configuration, Decision,
 from airflow_provider_ernest.documents.models import CLUSTER, DATA, SETTINGS, FittedTerm, Model, ModelMark
 from airflow_provider_ernest.documents.profiles import PRODUCTION
 from airflow_provider_ernest.documents.runs import Experiment, InputFingerprint, Observation, RunConditions
-from airflow_provider_ernest.documents.surveys import Survey
+from airflow_provider_ernest.documents.surveys import Lateness, Survey
 from airflow_provider_ernest.learning.production import learn
 from airflow_provider_ernest.prediction.training import train
 from airflow_provider_ernest.settings import Billing, SizingGoal
@@ -431,11 +431,13 @@ def surveyed(when: datetime) -> Survey:
     found = survey()
     saving, unknown = found.jobs
     today = saving.sizes[2]
+    days = [(when + timedelta(days=ahead)).date().isoformat() for ahead in (34, 20, 62)]
+    late = Lateness(from_day=days[0], earliest_day=days[1], latest_day=days[2], executors=12)
     right = surveyed_job(
         "monthly_bill", proposed=today, saved_per_month=0.0, likely_saved_per_month=(0.0, 0.0), why=""
     )
     jobs = (
-        replace(saving, job="clickstream_sessions"),
+        replace(saving, job="clickstream_sessions", lateness=late),
         replace(saving, job=HOSTILE, saved_per_month=4.1, likely_saved_per_month=(-0.9, 6.3)),
         right,
         unknown,

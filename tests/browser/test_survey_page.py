@@ -28,6 +28,8 @@ def test_find_the_job_that_saves_most_and_why(site: Site, visit):
     part = page.locator("#job-0")
     expect(part).to_have_attribute("open", "")
     expect(part).to_contain_text("Why it takes as long")
+    expect(first.locator('[data-title="Late"]')).to_have_text(re.compile(r"in \d weeks \(\d to \d\)"))
+    expect(part).to_contain_text("12 machines by then should keep it for more than a year.")
     expect(part.locator(".figure")).to_contain_text("on other sizes")
     expect(part.get_by_role("img", name=re.compile("^today: 30"))).to_be_visible()
 

@@ -87,7 +87,8 @@ function columnsOf(page) {
     { key: "slot_utilisation", title: "Slots busy", ...numbers,
       render: (row) => (isKnown(row.slot_utilisation) ? asPercent(row.slot_utilisation) : null) },
     { key: "input_growth_per_month", title: "Input a month", ...numbers, render: growth },
-    { key: "late_in", title: "Late", ...numbers, render: (row) => row.late_in || null },
+    { key: "late_in", title: "Late", ...numbers, value: ({ lateness }) => lateness?.from_day || null,
+      render: (row) => row.late_in || null },
   ].filter(({ key }) => key !== "late_in" || page.jobs.some((job) => job.late_in));
 }
 
