@@ -87,14 +87,9 @@ def not_recorded(decision: Decision, records: Sequence[DecisionRecord]) -> SizeE
     return None
 
 
-def tried_sizes(offer: Offer) -> list[int]:
-    """The numbers of executors of the runs that an offer's model knows, ascending."""
-    return sorted({run.executors for run in offer.model.observations})
-
-
 def within_tried(goal: SizingGoal, offer: Offer) -> SizingGoal:
     """The goal with the sizes from the least to the most that were tried: others are explored first."""
-    tried = tried_sizes(offer)
+    tried = sorted(offer.observed)
     allowed = tuple(each for each in goal.executors if tried and tried[0] <= each <= tried[-1])
     return replace(goal, allowed_executors=allowed) if allowed else goal
 
@@ -172,7 +167,7 @@ class _Outlook:
 
     def __init__(self, goal: Goal, offer: Offer, decided: int) -> None:
         self.goal, self.offer, self.now = goal, offer, offer.counts.index(decided)
-        self.tried = tried_sizes(offer) or [decided]
+        self.tried = sorted(offer.observed) or [decided]
         self.forecast = offer.forecast(scale=goal.scale, iterations=goal.iterations)
         self.draws = _as_forecast(self.forecast, _draws(offer, self.forecast, goal))
         executors, startup = np.array(offer.counts, dtype=np.float64), offer.model.startup_seconds
@@ -193,10 +188,9 @@ class _Outlook:
     @cached_property
     def most_extra_dollars(self) -> FloatArray:
         """What a run costs at most with 90 %, beyond what is expected of one on the decided size, (q,)."""
-        startup, billing = self.offer.model.startup_seconds, self.offer.billing
-        slow = (self.forecast.likely[1] + startup).tolist()
+        slow = (self.forecast.likely[1] + self.offer.model.startup_seconds).tolist()
         costs = [
-            billing.cost(executors=count, seconds=seconds).of_the_run
+            self.offer.billing.cost(executors=count, seconds=seconds).of_the_run
             for count, seconds in zip(self.offer.counts, slow, strict=True)
         ]
         return np.asarray(np.maximum(0.0, np.array(costs) - self.dollars[self.now]), dtype=np.float64)
@@ -209,9 +203,8 @@ class _Outlook:
         counts, tried = np.array(self.offer.counts), np.array(self.tried)
         apart = np.abs(np.log(counts[:, None] / tried)).min(axis=1)
         is_near = (apart <= np.log(FURTHEST) + TOLERANCE) & ~np.isin(counts, tried)
-        near = spread(
-            np.flatnonzero(is_near & ~np.array([*map(bool, self.forecast.memory_shortages)])), MOST_SIZES
-        )
+        is_near &= [not shortage for shortage in self.forecast.memory_shortages]
+        near = spread(np.flatnonzero(is_near), MOST_SIZES)
         is_kept = self.kept[near] >= self.goal.confidence - TOLERANCE
         extra = self.most_extra_dollars[near]
         is_safe = is_kept & (extra <= left)
@@ -223,9 +216,7 @@ class _Outlook:
             why = f"as far as is known, no size that was not tried yet keeps the goal in {asked} of runs"
         elif not is_safe.any():
             least = words.dollars(float(extra[is_kept].min()))
-            why = (
-                f"a run on another size may cost {least} more, and {words.dollars(left)} are left this month"
-            )
+            why = f"another size may cost {least} more, and {words.dollars(left)} are left for this month"
         return near, is_safe, why
 
     def play(self, near: IntArray, is_safe: BoolArray, per_month: float) -> Play:

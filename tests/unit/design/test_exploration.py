@@ -129,7 +129,7 @@ def test_runs_of_one_size_are_followed_by_one_near_it_that_says_what_it_tells_an
         ({"standing": Standing(spent_dollars=20.5)}, "$20.50 are spent of the $20.00 for this month."),
         (
             {"dollars": 0.0001, "of": goal(1500.0), "only": 4, "spreads": True},
-            "a run on another size may cost $",
+            "another size may cost $",
         ),
         ({"of": goal(600.0), "only": 16}, "no size that was not tried yet keeps the goal in 80 % of runs."),
         ({"per_month": None}, "state runs_per_month."),
