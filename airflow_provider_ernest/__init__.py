@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.operators.spark_submit import (
         ErnestSparkSubmitOperator as ErnestSparkSubmitOperator,
     )
+    from airflow_provider_ernest.operators.survey import SurveyOperator as SurveyOperator
     from airflow_provider_ernest.sensors.jar_hash import JarHashSensor as JarHashSensor
     from airflow_provider_ernest.settings.billing import Billing as Billing
     from airflow_provider_ernest.settings.bounds import DesignBounds as DesignBounds
@@ -75,6 +76,7 @@ _NAMES = {
     "operators.record_run": "RecordRunOperator",
     "operators.sample_run": "SampleRunOperator",
     "operators.spark_submit": "ErnestSparkSubmitOperator",
+    "operators.survey": "SurveyOperator",
     "sensors.jar_hash": "JarHashSensor",
     "settings.billing": "Billing",
     "settings.bounds": "DesignBounds ModelSettings",

@@ -18,6 +18,7 @@ OPERATORS = (
     "spark_submit",
     "record_run",
     "prune_store",
+    "survey",
 )
 """Modules of operators, in the order in which a DAG comes to them."""
 

@@ -5,11 +5,8 @@ from __future__ import annotations
 import json
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import ExitStack
-from functools import partial
 from textwrap import indent
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from airflow_provider_ernest.cli import command
 from airflow_provider_ernest.cli.analyze import wrapped
@@ -43,6 +40,7 @@ from airflow_provider_ernest.words import counted, shortened
 if TYPE_CHECKING:
     from airflow_provider_ernest.documents.runs import PastRun
     from airflow_provider_ernest.history.survey import Prices, SurveyGoal
+    from airflow_provider_ernest.store.store import ModelStore
 
 MOST_LISTED = 40
 """Jobs in the terminal; the page and the JSON have all."""
@@ -51,9 +49,6 @@ MOST_TOLD = 3
 """Jobs that the terminal tells more of: those that save most."""
 
 LONGEST_NAME = 28
-
-FEW_JOBS = 8
-"""So many are surveyed sooner than further processes begin to work."""
 
 
 def _add_arguments(parser: ArgumentParser) -> None:
@@ -114,7 +109,7 @@ def _run(args: Namespace) -> None:
     goal = SurveyGoal(
         within=args.within / 100, deadline_seconds=args.deadline_seconds, confidence=args.confidence
     )
-    survey = _survey(args, goal, _stated_prices(args))
+    survey = _survey(args, goal, _stated_prices(args), store)
     before = store.newest_survey() if store is not None else None
     # A path of this machine need not be one of Airflow's workers.
     place = without_credentials(args.logs[0]) if len(args.logs) == 1 and "://" in args.logs[0] else ""
@@ -130,36 +125,28 @@ def _run(args: Namespace) -> None:
     command.say_written(args, written)
 
 
-def _survey(args: Namespace, goal: SurveyGoal, stated: Prices) -> Survey:
+def _survey(args: Namespace, goal: SurveyGoal, stated: Prices, store: ModelStore | None) -> Survey:
     from airflow_provider_ernest.history.jobs import about_joined, by_job
     from airflow_provider_ernest.history.reading import cores
-    from airflow_provider_ernest.history.scan import profiles
-    from airflow_provider_ernest.history.sizes import runs_to_profile
-    from airflow_provider_ernest.history.survey import survey_of, surveyed_job
+    from airflow_provider_ernest.history.survey import deadlines_of, survey_jobs, survey_of
 
     found = scan_of(args)
     of_jobs = by_job(found, stated=found.stated)
     jobs = of_jobs.runs
     refuse_without_logs(args, found)
     prices = _with_aws_prices(stated, jobs, args)
-    chosen = {job: runs_to_profile(runs) for job, runs in jobs.items()}
-    every = profiles(
-        [run for runs in chosen.values() for run in runs],
+    surveyed = survey_jobs(
+        jobs,
+        goal,
+        prices=prices,
         reader=reader_of(args),
+        processes=args.processes or cores(),
         cache=cache_of(args),
-        told=progress_of("runs analysed"),
+        otherwise_per_month=args.runs_per_month,
+        deadlines={} if store is None else deadlines_of(store, jobs),
+        analysed=progress_of("runs analysed"),
+        told=progress_of("jobs surveyed"),
     )
-    known = {run.event_log: profile for run, profile in every if profile is not None}
-    of_each = [[known[run.event_log] for run in chosen[job] if run.event_log in known] for job in jobs]
-    survey_job = partial(surveyed_job, goal=goal, prices=prices, otherwise_per_month=args.runs_per_month)
-    told, surveyed, processes = progress_of("jobs surveyed"), [], args.processes or cores()
-    with ExitStack() as stack:
-        mapped: Any = map
-        if len(jobs) > FEW_JOBS and processes > 1:
-            mapped = stack.enter_context(ProcessPoolExecutor(processes)).map
-        for each in mapped(survey_job, jobs.keys(), jobs.values(), of_each):
-            surveyed.append(each)
-            told(len(surveyed), len(jobs))
     notes = about_joined(of_jobs.joined)
     return survey_of(surveyed, goal, logs=found.logs, unread=found.unread, notes=notes)
 

@@ -5,10 +5,15 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import partial
 from itertools import pairwise
+from pathlib import Path
 from statistics import median
+from typing import Any
 
 import numpy as np
 
@@ -32,12 +37,15 @@ from airflow_provider_ernest.exceptions import ErnestError
 from airflow_provider_ernest.history.jobs import DID_NOTHING
 from airflow_provider_ernest.history.next_run import forecast_of
 from airflow_provider_ernest.history.observations import History, is_good
+from airflow_provider_ernest.history.reading import Reader
+from airflow_provider_ernest.history.scan import Told, profiles
 from airflow_provider_ernest.history.sizes import (
     Today,
     allocations_of,
     history_of,
     meeting,
     replays_of,
+    runs_to_profile,
     sizes_to_ask,
     today_of,
 )
@@ -50,6 +58,8 @@ from airflow_provider_ernest.settings import Billing, SizingGoal
 from airflow_provider_ernest.settings.billing import HOUR_SECONDS, MONTH_SECONDS
 from airflow_provider_ernest.settings.bounds import AVERAGING
 from airflow_provider_ernest.settings.goal import CHEAPEST, DYNAMIC
+from airflow_provider_ernest.store.catalogue import DECISION
+from airflow_provider_ernest.store.store import ModelStore
 
 # Fewer runs, or runs within less time, do not tell how often a job runs, or how its input grows.
 LEAST_RUNS_OF_A_RATE, LEAST_DAYS_OF_A_RATE = 3, 2.0
@@ -111,6 +121,74 @@ def survey_of(
         confidence=goal.confidence,
         notes=tuple(notes),
     )
+
+
+FEW_JOBS = 8  # are surveyed in this process: others take longer to start
+
+
+def survey_jobs(
+    jobs: Mapping[str, Sequence[PastRun]],
+    goal: SurveyGoal,
+    *,
+    prices: Prices,
+    reader: Reader,
+    processes: int,
+    cache: str | Path | None = None,
+    otherwise_per_month: float | None = None,
+    deadlines: Mapping[str, float] | None = None,
+    analysed: Told | None = None,
+    told: Told | None = None,
+) -> list[SurveyedJob]:
+    """What each of the jobs takes, and what it could, by its runs, oldest first.
+
+    Args:
+        jobs: with their runs, oldest first.
+        goal: of all jobs that have no deadline.
+        prices: of their executors.
+        reader: of the event logs of some of the runs.
+        processes: that compute at the same time.
+        cache: see `scan.profiles`.
+        otherwise_per_month: how often a job runs whose history does not tell.
+        deadlines: of jobs, in seconds from submission, instead of the goal's.
+        analysed: is told how many of the logs are read.
+        told: is told how many of the jobs are done.
+    """
+    chosen = {job: runs_to_profile(runs) for job, runs in jobs.items()}
+    every = profiles(
+        [run for runs in chosen.values() for run in runs], reader=reader, cache=cache, told=analysed
+    )
+    known = {run.event_log: profile for run, profile in every if profile is not None}
+    of_each = [[known[run.event_log] for run in chosen[job] if run.event_log in known] for job in jobs]
+    stated = deadlines or {}
+    goals = [replace(goal, deadline_seconds=stated.get(job, goal.deadline_seconds)) for job in jobs]
+    survey_job = partial(_surveyed, prices=prices, otherwise_per_month=otherwise_per_month)
+    surveyed: list[SurveyedJob] = []
+    with ExitStack() as stack:
+        mapped: Any = map
+        if len(jobs) > FEW_JOBS and processes > 1:
+            mapped = stack.enter_context(ProcessPoolExecutor(processes)).map
+        for each in mapped(survey_job, jobs.keys(), jobs.values(), of_each, goals):
+            surveyed.append(each)
+            if told is not None:
+                told(len(surveyed), len(jobs))
+    return surveyed
+
+
+def _surveyed(
+    job: str, runs: Sequence[PastRun], profiles: Sequence[RunProfile], goal: SurveyGoal, **known: Any
+) -> SurveyedJob:
+    return surveyed_job(job, runs, profiles, goal=goal, **known)
+
+
+def deadlines_of(store: ModelStore, jobs: Iterable[str]) -> dict[str, float]:
+    """Seconds from submission that jobs have by their newest decisions, of those that have a deadline."""
+    found = {}
+    for job in jobs:
+        decided = [each for each in store.catalogue.entries(job) if each.kind == DECISION]
+        latest = max(decided, key=lambda each: each.id, default=None)
+        if latest is not None and latest.latest_seconds:
+            found[job] = latest.latest_seconds
+    return found
 
 
 def surveyed_job(

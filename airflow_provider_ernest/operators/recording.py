@@ -198,23 +198,28 @@ def notify_stale(callbacks: Any, *, context: Context, marks: Sequence[ModelMark]
     The context has ``ernest_mark``, the `ModelMark`, so that a notifier's templates may say
     ``{{ ernest_mark.reason }}``. `callbacks` is one or a list: callables that take the context, or notifiers.
     """
-    # A notifier may itself be iterable; only these types are lists of several.
-    several = callbacks if isinstance(callbacks, (list, tuple)) else [callbacks]
     for mark in {mark.id: mark for mark in marks}.values():
-        for callback in several:
-            # Rendering replaces a notifier's templates, which the next mark needs again, and writes into its
-            # context.
-            told = copy.copy(callback) if isinstance(callback, BaseNotifier) else callback
-            try:
-                told({**context, "ernest_mark": mark})
-            except Exception as error:
-                log.warning(
-                    "%s was not told that model %s is stale: %s: %s",
-                    getattr(callback, "__qualname__", None) or type(callback).__qualname__,
-                    mark.model_id,
-                    type(error).__name__,
-                    error,
-                )
+        what = f"that model {mark.model_id} is stale"
+        notify(callbacks, {**context, "ernest_mark": mark}, what=what, log=log)
+
+
+def notify(callbacks: Any, context: Mapping[str, Any], *, what: str, log: Any) -> None:
+    """Call each callback, a callable or a notifier, with the context; one that fails is a warning."""
+    # A notifier may itself be iterable; only these types are lists of several.
+    for callback in callbacks if isinstance(callbacks, (list, tuple)) else [callbacks]:
+        # Rendering replaces a notifier's templates, which the next call needs again, and writes into its
+        # context.
+        told = copy.copy(callback) if isinstance(callback, BaseNotifier) else callback
+        try:
+            told({**context})
+        except Exception as error:
+            log.warning(
+                "%s was not told %s: %s: %s",
+                getattr(callback, "__qualname__", None) or type(callback).__qualname__,
+                what,
+                type(error).__name__,
+                error,
+            )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -39,6 +39,9 @@ def test_production_waits_for_the_decision_and_what_is_started_is_ended(name):
     dag = example(name)
 
     decisions = [task for task in dag.tasks if task.task_id.endswith("choose_config")]
+    if name == "example_ernest_survey":  # sizes nothing
+        assert not decisions
+        return
     behind = {each for task in decisions for each in task.get_flat_relative_ids(upstream=False)}
     production = [task for task in dag.leaves if not task.is_teardown]
     assert production or any(task.is_teardown for task in dag.leaves)
@@ -59,7 +62,7 @@ def test_sample_runs_on_several_types_write_to_different_places(name):
         rendered = dag.get_template_env().from_string(" ".join(run.partial_kwargs["job"]["application_args"]))
         places.add(rendered.render(ti=ti, sample=SimpleNamespace(input="input")))
     assert len(places) == len(runs)
-    assert runs or "history" in name, "of past runs alone none is made"
+    assert runs or "history" in name or "survey" in name, "of past runs alone none is made"
 
 
 def test_what_the_documentation_includes_is_there():
