@@ -31,6 +31,7 @@ from airflow_provider_ernest.store.catalogue import (
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.views import loaded, outcomes
 from airflow_provider_ernest.views.prediction_request import PredictionRequest, request_of
+from airflow_provider_ernest.views.survey import lateness
 from airflow_provider_ernest.views.view import view_of
 from airflow_provider_ernest.words import unit
 
@@ -234,6 +235,7 @@ class ModelPage:
     """A model and all that is known of it.
 
     Attributes:
+        late: when today's size stops keeping the deadline, by the newest survey; empty where nothing tells.
         versions: newest first.
         marks: newest first, at most 50, of the versions that learn on from each other.
         production_runs: newest first, at most 200, of all versions.
@@ -245,6 +247,7 @@ class ModelPage:
 
     model: ModelFacts
     state: State
+    late: str
     badges: tuple[outcomes.Badge, ...]
     is_newest: bool
     observations: tuple[ModelledRun, ...]
@@ -293,6 +296,7 @@ def model_page(
     return ModelPage(
         model=_facts(model),
         state=state,
+        late=_late(store, model.job) if entries else "",
         badges=outcomes.badges_of(entry_of(model), state),
         is_newest=versions[0].model_id == model.id,
         observations=modelled_runs(model, price_per_hour=paid, link=link, readable=readable),
@@ -316,6 +320,12 @@ def model_page(
             training_dollars=sum(filter(None, map(training_dollars, trained))) or None,
         ),
     )
+
+
+def _late(store: ModelStore, job: str) -> str:
+    survey = store.newest_survey()
+    of_job = next((each for each in survey.jobs if each.job == job), None) if survey else None
+    return lateness(of_job, survey.at) if survey and of_job else ""
 
 
 def _without_values(conditions: RunConditions | None) -> RunConditions | None:

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_ernest.documents.base import Record
+from airflow_provider_ernest.documents.base import Record, new_stamp
 from airflow_provider_ernest.documents.models import FittedTerm, Model, TrainedMachine
 from airflow_provider_ernest.documents.runs import Observation, RunConditions
+from airflow_provider_ernest.documents.surveys import Lateness, Survey, SurveyedJob
 from airflow_provider_ernest.exceptions import StoreError
 from airflow_provider_ernest.learning.production import learn
 from airflow_provider_ernest.links.spark_history import application_link
@@ -71,6 +72,15 @@ def paid_for(run: Observation) -> Any:
 def test_the_page_counts_executors_where_a_shared_cluster_places_them(store: ModelStore, trained: Model):
     assert page(store, trained)["model"]["unit"] == "machine"
     assert page(store, shared(trained))["model"]["unit"] == "executor"
+
+
+def test_the_newest_survey_tells_when_the_job_will_be_late(store: ModelStore, trained: Model):
+    assert page(store, trained)["late"] == ""
+    late = Lateness(from_day="2026-12-05", earliest_day="2026-11-25", latest_day="2027-01-10", executors=16)
+    job = SurveyedJob(job=trained.job, runs=9, executors=8, limit_seconds=600.0, lateness=late)
+    survey = Survey(**{**new_stamp(), "at": "2026-11-01T00:00:00+00:00"}, jobs=(job,), logs=9)
+    store.save(survey)
+    assert page(store, trained)["late"].startswith("Late in 5 weeks (3 to 10)")
 
 
 class TestTraining:

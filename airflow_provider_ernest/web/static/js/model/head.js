@@ -19,6 +19,7 @@ export function head(page) {
         : [retrain(model), copyButton(sharedAddress, "the link to this question", "Copy link")].filter(Boolean),
     }),
     olderVersion(page),
+    page.late ? element("div", { class: "notice" }, element("p", {}, page.late)) : null,
   ];
 }
 
