@@ -75,6 +75,7 @@ def test_the_page_counts_executors_where_a_shared_cluster_places_them(store: Mod
 
 
 def test_the_newest_survey_tells_when_the_job_will_be_late(store: ModelStore, trained: Model):
+    save(store, trained)
     assert page(store, trained)["late"] == ""
     late = Lateness(from_day="2026-12-05", earliest_day="2026-11-25", latest_day="2027-01-10", executors=16)
     job = SurveyedJob(job=trained.job, runs=9, executors=8, limit_seconds=600.0, lateness=late)
