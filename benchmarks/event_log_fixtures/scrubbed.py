@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -46,3 +47,7 @@ def _kept(properties: Mapping[str, Any]) -> dict[str, Any]:
         for name, value in properties.items()
         if _KEPT_PROPERTIES.fullmatch(name) and not name.endswith((".dir", ".uri"))
     }
+
+
+if __name__ == "__main__":
+    print(*scrubbed(sys.stdin), sep="\n")
