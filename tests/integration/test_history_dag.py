@@ -1,4 +1,4 @@
-"""A job that is sized by its past runs alone, in a real Airflow with real Sparks, from before its first run on."""
+"""A job sized by its past runs alone, in a real Airflow with real Sparks, from before its first run on."""
 
 from __future__ import annotations
 
@@ -28,13 +28,10 @@ def runs(logs: Path, tmp_path_factory: pytest.TempPathFactory) -> list[dict[str,
     """Three runs of the DAG, each of which finds the event logs of those before."""
     home = tmp_path_factory.mktemp("airflow")
     (home / "input").write_text("a line\n" * 10_000)
-    spark = {
-        "spark.eventLog.enabled": "true",
-        "spark.eventLog.dir": f"file://{logs}",
-        "spark.ui.enabled": "false",
-    }
     (home / "conf").mkdir()
-    (home / "conf" / "spark-defaults.conf").write_text("".join(f"{k} {v}\n" for k, v in spark.items()))
+    (home / "conf" / "spark-defaults.conf").write_text(
+        f"spark.eventLog.enabled true\nspark.eventLog.dir file://{logs}\nspark.ui.enabled false\n"
+    )
     answer = home / "answer.json"
     run_in_home(
         home,
