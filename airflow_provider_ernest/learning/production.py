@@ -69,6 +69,8 @@ def lesson_of(store: ModelStore, production: ProductionRun, decision: DecisionRe
     if state.name == DRIFTING:
         cause, sentence = cause_of(model, runs)
         return Lesson(mark=_mark(lineage, production, cause, f"{lineage.evidence.sentence} {sentence}"))
+    if model.basis is not None:
+        return Lesson(f"The model {model.id} is made anew of the job's history before its next run.")
     iterations = {}
     if model.trained_iterations is not None:
         news = [run for run in runs if run.id not in model.learned_from]

@@ -315,3 +315,12 @@ def test_after_an_exploration_that_was_late_the_decided_size_is_kept(sizing, cap
     assert pushed["executors"] == 16
     assert "missed its deadline" in pushed["exploration"]["reason"]
     assert "The run that explored" in "".join(capsys.readouterr())
+
+
+def test_a_recorded_run_makes_no_other_model_than_the_history_does(sizing):
+    for number in range(8):
+        log(sizing.logs, 16, number=number)
+    sizing.run()
+    recorded(sizing, seconds=300.0)
+
+    assert len(ModelStore(sizing.root / "store").history("enrich", "production")) == 1
