@@ -247,7 +247,8 @@ class InputForecast:
 
     def __init__(self, moments: Iterable[datetime], amounts: ArrayLike) -> None:
         column = positive_column("amounts", amounts)
-        ordered = sorted(zip(map(_in_utc, moments), column.tolist(), strict=True))[-LATEST_RUNS:]
+        both = zip(map(_in_utc, moments), column.tolist(), strict=True)
+        ordered = sorted(both, key=lambda run: run[0])[-LATEST_RUNS:]
         if not ordered:
             raise InvalidParameterError("amounts", [], "is empty", remedy="Pass what one run read, or more.")
         moments, logs = [moment for moment, _ in ordered], np.log([amount for _, amount in ordered])
@@ -406,6 +407,8 @@ def late_from(
         return _first_days(typical, limit), float(above[0]) if len(above) else math.inf
 
     (earliest, usual, latest), single = days_of(today)
+    if single + PEAK_DAYS > usual:  # it is late as others are
+        single = math.inf
     # Somewhere in this year or later is no day that anybody can plan for.
     usual = usual if latest < math.inf else math.inf
     late = min(usual, single)
@@ -419,6 +422,7 @@ def late_from(
     if proposed is not None:
         (_, typical_end, _), single_end = days_of(proposed)
         end = typical_end if usual < math.inf else single_end
+        proposed = proposed if end > late else None  # by the inputs' noise it may not keep it
 
     def date_of(day: float) -> str:
         return "" if day == math.inf else (forecast.last + timedelta(days=day)).date().isoformat()
@@ -427,9 +431,9 @@ def late_from(
         from_day=date_of(usual),
         earliest_day=date_of(earliest if usual < math.inf else math.inf),
         latest_day=date_of(latest),
-        single_day=date_of(single) if single + PEAK_DAYS <= usual else "",
+        single_day=date_of(single),
         executors=proposed,
-        executors_until=date_of(end),
+        executors_until=date_of(end) if proposed else "",
     )
 
 

@@ -175,6 +175,7 @@ def test_the_day_on_which_todays_size_is_late_is_named_with_its_range_and_what_t
     assert early <= 41 <= latest
     assert usual == pytest.approx(41, abs=8)
     assert latest - early < 60
+    assert told.single_day == ""
     # 12 executors keep half as much again: for log(1.5) / 0.12 months more.
     assert told.executors == 12
     assert days_until(told.executors_until, forecast) - usual == pytest.approx(103, abs=20)
@@ -186,6 +187,9 @@ def test_nothing_is_named_where_input_does_not_grow_or_nothing_is_known():
     assert late(InputForecast(*history(120)), kept_up_to=1.4) is None
     assert late(InputForecast(*history(6, noise=0.2)), kept_up_to=1.8) is None
     assert late(InputForecast(*history(120, monthly=-0.1)), kept_up_to=1.4) is None
+    # A level that wanders up is no day that anybody can plan for, and no single day either.
+    season = history(400, noise=0.1, effect=lambda moment: 0.5 * math.sin(moment.timestamp() / 5e6))
+    assert late(InputForecast(*season), kept_up_to=3.0) is None
 
 
 def test_a_months_end_that_is_late_by_itself_is_named():
