@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from statistics import median
 
 import numpy as np
@@ -158,12 +159,19 @@ def runs_to_profile(runs: Sequence[PastRun]) -> list[PastRun]:
     return chosen
 
 
-def history_of(runs: Sequence[PastRun], today: Today, *, most_runs: int = MOST_RUNS) -> History:
+def history_of(
+    runs: Sequence[PastRun],
+    today: Today,
+    *,
+    most_runs: int = MOST_RUNS,
+    holds_since: datetime | None = None,
+) -> History:
     """What the runs of a job, oldest first, tell of its next one, which is as those of today."""
     like = TodaysRun(
         input_bytes=today.input_bytes or None,
         instance_type=today.instance_type,
         executor_cores=today.executor_cores,
+        holds_since=holds_since,
         tells_nothing=True,
     )
     return observations_of(runs, like, most_runs=most_runs)

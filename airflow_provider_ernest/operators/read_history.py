@@ -135,6 +135,7 @@ class ReadHistoryOperator(OfJob, BaseOperator):
         from airflow_provider_ernest.history.observations import is_good
         from airflow_provider_ernest.history.sizes import history_of, today_of
         from airflow_provider_ernest.history.survey import runs_per_month
+        from airflow_provider_ernest.store.store import ModelStore
 
         oldest_first = sorted(runs, key=lambda run: run.started_at)
         good = [run for run in oldest_first if is_good(run)]
@@ -150,7 +151,9 @@ class ReadHistoryOperator(OfJob, BaseOperator):
             return {}
         today = today_of(good)
         name = logs.instance_type or today.instance_type or PRODUCTION
-        history = history_of(oldest_first, today, most_runs=logs.most_runs)
+        store = ModelStore(store_root(optional_text(self.store)))
+        holds_since = _holds_since(store, self._rendered_job().name, name)
+        history = history_of(oldest_first, today, most_runs=logs.most_runs, holds_since=holds_since)
         of_type = [replace(run, instance_type=name) for run in history.observations]
         history = replace(history, observations=tuple(of_type))
         self._tell(history)
