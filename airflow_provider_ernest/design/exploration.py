@@ -62,9 +62,22 @@ class Standing:
     was_late: bool = False  # the last run explored, and missed its deadline
 
     @classmethod
-    def of(cls, runs: Sequence[tuple[ProductionRun, DecisionRecord]], today: date) -> Standing:
-        """By production runs with the decisions that they ran by, oldest first."""
+    def of(
+        cls,
+        runs: Sequence[tuple[ProductionRun, DecisionRecord]],
+        today: date,
+        not_recorded: Sequence[DecisionRecord] = (),
+    ) -> Standing:
+        """By production runs with the decisions that they ran by, oldest first.
+
+        Explorations whose runs are not recorded, as of runs that failed, count as dear as they might be.
+        """
         spent, was_late = 0.0, False
+        for moment, exploration in (
+            (time_of(record.at), record.decision.exploration) for record in not_recorded
+        ):
+            if exploration and moment and (moment.year, moment.month) == (today.year, today.month):
+                spent += exploration.most_extra_dollars or 0.0
         for run, record in runs:
             exploration, moment = record.decision.exploration, time_of(run.at)
             explored = exploration is not None and exploration.executors is not None

@@ -331,13 +331,14 @@ def with_exploration(
     if runs and (told := what_it_told(runs[-1][0], runs[-1][1].decision, decision)):
         log.info("%s", told)
     ran = {record.id for _, record in runs}
-    exploration = not_recorded(decision, [record for record in records if record.id not in ran])
+    unknown = [record for record in records if record.id not in ran]
+    exploration = not_recorded(decision, [each for each in unknown if each.id > max(ran, default="")])
     exploration = exploration or next_exploration(
         limits,
         goal=goal,
         decision=decision,
         offer=offer,
-        standing=Standing.of(runs, today),
+        standing=Standing.of(runs, today, not_recorded=unknown),
         runs_per_month=runs_per_month,
         today=today,
         iterations=iterations,

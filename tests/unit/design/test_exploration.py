@@ -269,3 +269,10 @@ def test_afterwards_it_says_what_the_run_told():
     same = replace(after, config=Configuration(executors=8))
     assert what_it_told(run, record.decision, same).endswith("The decision stays at 8.")
     assert what_it_told(run, after, same) == ""
+
+
+def test_an_exploration_whose_run_failed_counts_as_dear_as_it_might_have_been():
+    lost = SizeExploration(executors=4, instead_of=8, reason="", usual_dollars=1.0, most_extra_dollars=2.5)
+    _, record = ran(lost, seconds=500.0, at="2026-05-02T00:00:00+00:00")
+    assert Standing.of([], FRIDAY, not_recorded=[record]).spent_dollars == 2.5
+    assert Standing.of([], date(2026, 6, 1), not_recorded=[record]).spent_dollars == 0.0
