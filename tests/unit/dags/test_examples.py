@@ -9,10 +9,13 @@ from types import SimpleNamespace
 
 import pytest
 
+from airflow_provider_ernest.history.scan import Scan
 from tests.airflow_versions import DagSerialization
 from tests.unit.dags.example_run import EXAMPLES, example
+from tests.unit.history.past_logs import log_of
 
 NAMES = sorted(path.stem for path in EXAMPLES.glob("example_ernest_*.py"))
+SIZING = [name for name in NAMES if "survey" not in name]
 DOCUMENTATION = Path(__file__).parents[3] / "docs"
 
 
@@ -34,14 +37,11 @@ def test_it_tells_what_it_is_and_marks_what_the_documentation_shows(name):
     assert source.count("# [START ernest]") == source.count("# [END ernest]") == 1
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", SIZING)
 def test_production_waits_for_the_decision_and_what_is_started_is_ended(name):
     dag = example(name)
 
     decisions = [task for task in dag.tasks if task.task_id.endswith("choose_config")]
-    if name == "example_ernest_survey":  # sizes nothing
-        assert not decisions
-        return
     behind = {each for task in decisions for each in task.get_flat_relative_ids(upstream=False)}
     production = [task for task in dag.leaves if not task.is_teardown]
     assert production or any(task.is_teardown for task in dag.leaves)
@@ -50,7 +50,7 @@ def test_production_waits_for_the_decision_and_what_is_started_is_ended(name):
         assert any(task.is_teardown for task in setup.get_flat_relatives(upstream=False)), setup.task_id
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", SIZING)
 def test_sample_runs_on_several_types_write_to_different_places(name):
     """They run at the same time, and Spark's runs into one folder end each other."""
     dag = example(name)
@@ -62,7 +62,24 @@ def test_sample_runs_on_several_types_write_to_different_places(name):
         rendered = dag.get_template_env().from_string(" ".join(run.partial_kwargs["job"]["application_args"]))
         places.add(rendered.render(ti=ti, sample=SimpleNamespace(input="input")))
     assert len(places) == len(runs)
-    assert runs or "history" in name or "survey" in name, "of past runs alone none is made"
+    assert runs or "history" in name, "of past runs alone none is made"
+
+
+def test_workers_read_each_log_once_for_the_survey(tmp_path, monkeypatch):
+    for number in range(5):
+        log_of(tmp_path / "logs" / f"app-{number}", application=f"app-{number}")
+    monkeypatch.setenv("SPARK_EVENT_LOGS", str(tmp_path / "logs"))
+    monkeypatch.setenv("ERNEST_SURVEY_CACHE", str(tmp_path / "cache"))
+    dag = example("example_ernest_survey_workers")
+    read = dag.task_dict["read"]
+    shares = read.op_kwargs_expand_input.value["share"]
+
+    runs = [read.python_callable(share) for share in shares]
+    assert sum(runs) == 5
+    assert max(runs) == 1
+    survey = Scan([dag.task_dict["survey"].env["LOGS"]], cache=dag.task_dict["survey"].env["CACHE"])
+    assert len(list(survey)) == 5
+    assert survey.read == 0
 
 
 def test_what_the_documentation_includes_is_there():
