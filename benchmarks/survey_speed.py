@@ -8,7 +8,9 @@ time does not fit into the promised time of the cores.
 
 With --spark the logs are read as by ``ernest history --on spark``, on one executor and on two, of one core
 each, in turn: processes of this machine, or on the YARN of the tests. The time is that between the start of
-the last executor and the end of the application, by the event log of the application itself.
+the last executor and the end of the application, by the event log of the application itself. With
+--slow-storage each request for a log is answered after 0.04 s, as by an object store: reading then waits more
+than it computes, which shows how work spreads also where executors share their cores with others.
 """
 
 from __future__ import annotations
@@ -21,7 +23,10 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import psutil
 import zstandard
@@ -38,6 +43,7 @@ PROMISED_TASKS = 10_000
 PROMISED_MEGABYTES = 1000.0
 PROMISED_CORES = 2
 PROMISED_RATIO = 1.7
+STORAGE_SECONDS = 0.04
 LOCAL, YARN = "local", "yarn"
 _LOOK_SECONDS = 0.05
 
@@ -55,6 +61,7 @@ def main() -> int:
     parser.add_argument("--tasks", type=int, default=PROMISED_TASKS)
     parser.add_argument("--processes", type=int, default=PROMISED_CORES)
     parser.add_argument("--spark", choices=(LOCAL, YARN))
+    parser.add_argument("--slow-storage", action="store_true", help="with --spark; see above")
     parser.add_argument("--rounds", type=int, default=2, help="with --spark; default %(default)s")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
@@ -63,10 +70,14 @@ def main() -> int:
         print(
             f"{arguments.logs} logs of {arguments.tasks:,} tasks, {size_bytes / 1e6:,.0f} MB in Zstandard"
             + f"; {os.cpu_count()} cores, of which others take some (load {os.getloadavg()[0]:.1f})"
+            + f"; each request for one is answered after {STORAGE_SECONDS} s" * arguments.slow_storage
         )
         if arguments.spark:
-            with _cluster(arguments.spark, folder) as conf_of:
-                return _on_spark(folder, conf_of, arguments.rounds)
+            with (
+                _cluster(arguments.spark, folder) as conf_of,
+                _addresses(folder / "logs", arguments.slow_storage) as places,
+            ):
+                return _on_spark(folder, places, conf_of, arguments.rounds)
         first, again, surveyed = (
             _measured(folder, command, arguments.processes) for command in ("history", "history", "survey")
         )
@@ -106,9 +117,35 @@ def _cluster(kind: str, folder: Path) -> Iterator[Callable[[int], dict[str, str]
         yield lambda executors: {"spark.master": "yarn", "spark.executor.instances": str(executors)}
 
 
-def _on_spark(folder: Path, conf_of: Callable[[int], dict[str, str]], rounds: int) -> int:
+class _SlowStorage(SimpleHTTPRequestHandler):
+    """Answers as late as an object store may."""
+
+    def do_GET(self) -> None:
+        """Wait, and send the file."""
+        time.sleep(STORAGE_SECONDS)
+        super().do_GET()
+
+    def log_message(self, *_: object) -> None:
+        """Nothing of it is to be seen."""
+
+
+@contextmanager
+def _addresses(folder: Path, is_slow: bool) -> Iterator[dict[str, str]]:
+    """The addresses of the logs, by their names."""
+    logs = sorted(folder.iterdir())
+    if not is_slow:
+        yield {log.name: str(log) for log in logs}
+        return
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(_SlowStorage, directory=str(folder))) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield {log.name: f"http://127.0.0.1:{server.server_port}/{log.name}" for log in logs}
+        server.shutdown()
+
+
+def _on_spark(
+    folder: Path, places: dict[str, str], conf_of: Callable[[int], dict[str, str]], rounds: int
+) -> int:
     """Read the logs on one executor and on two; tell by the exit code whether the promise is kept."""
-    places = {log.name: str(log) for log in sorted((folder / "logs").iterdir())}
     here = dict(in_processes()(RUN, places))
     seconds: dict[int, list[float]] = {1: [], 2: []}
     print(f"{'executors':>9}{'start-up s':>12}{'seconds':>10}{'logs a second':>15}{'load':>7}")

@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from os import environ
 from pathlib import Path
 from typing import Any
@@ -70,8 +70,8 @@ class SparkReader:
         with answers.open("rb") as lines, (folder / "spark.txt").open("wb") as output:
             process = subprocess.Popen(
                 self._command(folder),
-                # Here, and unless something else is stated on the executors, too.
-                env={"PYSPARK_PYTHON": sys.executable, **environ},
+                # The driver's Python is this one, and that of the executors unless another is stated.
+                env={"PYSPARK_PYTHON": sys.executable, **environ, "PYSPARK_DRIVER_PYTHON": sys.executable},
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
@@ -106,25 +106,10 @@ class SparkReader:
             *("--py-files", str(folder / "package.zip")),
             *(word for name, value in conf.items() for word in ("--conf", f"{name}={value}")),
             str(_APPLICATION),
-            f"--function={__name__}:{read_part.__name__}",
+            f"--function={reading.__name__}:{reading.read_part.__name__}",
             f"--lines={folder / 'logs.jsonl'}",
             f"--answers={folder / 'answers.jsonl'}",
         ]
-
-
-def read_part(lines: Iterable[str], attempt: int) -> Iterator[str]:
-    """The answers for the logs of a task of Spark. Runs in the Python of an executor.
-
-    Each log is read in that Python, which has loaded the libraries. If a log ends it, Spark tries the task
-    again: then each log has a process of its own, so that this one costs no other, as on one machine.
-    """
-    reading.prepare()
-    for what, key, place in map(json.loads, lines):
-        if attempt:
-            [(_, answer)] = reading.in_processes(1)(what, {key: place})
-        else:
-            answer = reading.read_log(what, place, reading.MOST_TASKS, reading.MOST_SECONDS)
-        yield json.dumps({"key": key, **answer})
 
 
 def _pack(archive: Path) -> None:
@@ -153,7 +138,9 @@ def _failure(reason: str, output: Path) -> ClusterError:
             "environment: --spark-conf spark.archives=environment.tar.gz#environment --spark-conf "
             "spark.pyspark.python=./environment/bin/python."
         )
-    if not reason:
-        last = output.read_text(errors="replace").splitlines()[-_LINES_TOLD:]
-        reason = "spark-submit failed, and said last:\n" + "\n".join(last)
+    else:
+        said = output.read_text(errors="replace").splitlines()
+        errors = [line for line in said if " ERROR " in line]
+        told = "\n".join((errors or said)[-_LINES_TOLD:])
+        reason = f"{(reason or 'spark-submit failed').rstrip('.')}. Spark said:\n{told}"
     return ClusterError(f"The event logs could not be read on Spark: {reason.rstrip('.')}.", remedy=remedy)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import signal
 import sys
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from functools import lru_cache, partial
@@ -137,6 +138,21 @@ def prepare() -> None:
     signal.signal(signal.SIGALRM, _stop_reading)
     import airflow_provider_ernest.eventlog.reading
     import airflow_provider_ernest.history.observations  # noqa: F401
+
+
+def read_part(lines: Iterable[str], attempt: int) -> Iterator[str]:
+    """The answers for the logs of a task of Spark. Runs in the Python of an executor.
+
+    Each log is read in that Python, which has loaded the libraries. If a log ends it, Spark tries the task
+    again: then each log has a process of its own, so that this one costs no other, as on one machine.
+    """
+    prepare()
+    for what, key, place in map(json.loads, lines):
+        if attempt:
+            [(_, answer)] = in_processes(1)(what, {key: place})
+        else:
+            answer = read_log(what, place, MOST_TASKS, MOST_SECONDS)
+        yield json.dumps({"key": key, **answer})
 
 
 class _TooLongError(BaseException):

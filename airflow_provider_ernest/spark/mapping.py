@@ -24,8 +24,9 @@ LEAST_LINES_A_JOB = 256
 TASKS_A_SLOT = 4
 """Of a job where there are lines enough: the slots end at about the same time."""
 
-# What a Python error of a task looks like within the stack traces of Spark.
-_TASK_ERROR = re.compile(r"^(?:[\w.]+\.)?(\w+(?:Error|Exception): .*)$", re.MULTILINE)
+# What the error of a task looks like within the stack traces of Spark: Python's own, or what Java says.
+_OF_PYTHON = re.compile(r"^(?:[\w.]+\.)?(\w+(?:Error|Exception): .*)$", re.MULTILINE)
+_OF_JAVA = re.compile(r"^: (.*)$", re.MULTILINE)
 
 
 def main() -> int:
@@ -41,11 +42,11 @@ def main() -> int:
             for answer in mapped(options.function, lines):
                 answers.write(f"{answer}\n")
         except Exception as error:
-            # Without the stack traces that Spark wraps around it.
-            found = _TASK_ERROR.findall(str(error))
-            reason = found[0] if found else f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
+            text = str(error)
+            found = _OF_PYTHON.search(text) or _OF_JAVA.search(text)
+            reason = found[1] if found else f"{type(error).__name__}: {text}"
             answers.write(f"{json.dumps({'failed': reason})}\n")
-            sys.stderr.write(f"{error}\n")
+            sys.stderr.write(f"{text}\n")
             return 1
     return 0
 

@@ -117,7 +117,7 @@ def _read_or_die(what, source, most_tasks, most_seconds):
 def test_a_task_that_is_tried_again_gives_up_the_log_that_ended_its_python(logs, monkeypatch):
     monkeypatch.setattr(reading, "read_log", _read_or_die)
     lines = [json.dumps([reading.RUN, name, str(logs / name)]) for name in ("app-0", "app-1", "app-2")]
-    first, second, third = map(json.loads, on_spark.read_part(lines, 1))
+    first, second, third = map(json.loads, reading.read_part(lines, 1))
     assert (first["key"], third["key"]) == ("app-0", "app-2")
     assert first["run"]["application_id"] == "app-0"
     assert second == {"key": "app-1", "problem": "reading it ended its process"}
