@@ -23,9 +23,9 @@ def test_a_choice_is_reported(model_json, ernest):
     assert answers(out_of_reach.out)["api/prediction"]["out_of_reach"].startswith(words)
 
 
-def test_a_goal_needs_a_price(model_json, ernest):
+def test_a_budget_needs_a_price(model_json, ernest):
     said = ernest("report", model_json, "--output", "-", "--budget-dollars", "1", code=1).err
-    assert "--price-per-hour=None is missing" in said
+    assert "--price-per-hour=None does not say what a machine of type local costs" in said
 
 
 def test_names_in_a_models_file_cannot_command_the_terminal(model_json, tmp_path, ernest):

@@ -19,6 +19,7 @@ from airflow_provider_ernest.eventlog.run_facts import read_run, run_metrics, ru
 from airflow_provider_ernest.eventlog.tables import EventLog
 from airflow_provider_ernest.exceptions import EventLogError
 from tests.unit.eventlog.event_log_texts import (
+    REAL,
     block,
     ended,
     environment,
@@ -39,6 +40,7 @@ LONG = "\N{GRINNING FACE}" + "x" * 1000
 
 
 def read_within(path: Path, most_bytes: int) -> EventLog:
+    read_event_log(REAL / "spark-4.0.1.zstd")  # what is imported for the first log is of no other
     tracemalloc.start()
     try:
         log = read_event_log(path)
