@@ -4,7 +4,7 @@ import { pageUrl } from "../api.js";
 import { toneBadge } from "../badge.js";
 import { copyButton } from "../copy.js";
 import { element } from "../dom.js";
-import { dateTime } from "../format.js";
+import { dateTime, kindOfRun } from "../format.js";
 import { pageHeader } from "../header.js";
 
 /** The head, for the answer of api/model. */
@@ -16,7 +16,7 @@ export function head(page) {
       crumbs: [{ text: "Models", href: "models" }],
       subtitle: [types(page), badges.map(toneBadge)],
       actions: isReport ? []
-        : [retrain(model), copyButton(sharedAddress, "the link to this question", "Copy link")].filter(Boolean),
+        : [retrain(page), copyButton(sharedAddress, "the link to this question", "Copy link")].filter(Boolean),
     }),
     olderVersion(page),
     page.late ? element("div", { class: "notice" }, element("p", {}, page.late)) : null,
@@ -36,10 +36,11 @@ function types({ model, other_types: others }) {
 }
 
 /** To the DAG whose run trains a new model. */
-function retrain({ origin }) {
+function retrain({ model: { origin }, observations }) {
   if (!origin) return null;
+  const does = kindOfRun(observations) === "past run" ? "reads the past runs anew" : "makes sample runs and a new model";
   return airflowLink(`dags/${encodeURIComponent(origin.dag_id)}`, "Retrain", {
-    class: "button primary", title: `Trigger the DAG ${origin.dag_id}: its next run makes sample runs and a new model.`,
+    class: "button primary", title: `Trigger the DAG ${origin.dag_id}: its next run ${does}.`,
   });
 }
 
