@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.cli import command
+from airflow_provider_ernest.documents.profiles import STAGE
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.views.profile_words import (
     category_name,
@@ -333,7 +334,7 @@ def comparison_lines(comparison: RunComparison, profiles: Sequence[RunProfile]) 
     rows.append(("", "all", *whole, _signed(comparison.difference_seconds)))
     names = [f"{profile.name or UNKNOWN} ({profile.application_id})" for profile in profiles]
     reasons = [
-        f"{part.name}{f' (stage {_stage_numbers(part)})' if part.kind == 'stage' else ''}, "
+        f"{part.name}{f' (stage {_stage_numbers(part)})' if part.kind == STAGE else ''}, "
         f"{_signed(part.difference_seconds)} s: {'; '.join(part.causes)}"
         for part in told
         if part.causes
@@ -362,7 +363,7 @@ def _listed(title: str, clauses: Sequence[str]) -> list[str]:
 def _part_cells(part: ComparedPart) -> tuple[str, ...]:
     """With a dash for the run that has no such stage."""
     sides = ((part.earlier_stage, part.earlier_seconds), (part.later_stage, part.later_seconds))
-    seconds = [UNKNOWN if part.kind == "stage" and number is None else tenths(own) for number, own in sides]
+    seconds = [UNKNOWN if part.kind == STAGE and number is None else tenths(own) for number, own in sides]
     name = shortened(part.name, LONGEST_PART)
     return _stage_numbers(part), name, *seconds, _signed(part.difference_seconds)
 

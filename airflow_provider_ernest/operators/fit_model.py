@@ -180,6 +180,11 @@ class FitModelOperator(OfJob, EmitsLineage, BaseOperator):
             self._judge(model, goal, is_history_alone=is_history_alone)
         return model.to_dict()
 
+    @property
+    def _told(self) -> Mapping[str, Any]:
+        """What the task that reads the history has pushed of the type."""
+        return optional_document("history", self.history) or {}
+
     def _trained(
         self,
         train: Callable[..., Model],
@@ -194,7 +199,7 @@ class FitModelOperator(OfJob, EmitsLineage, BaseOperator):
         from airflow_provider_ernest.exceptions import FitError, InadequateModelError
         from airflow_provider_ernest.prediction.training import check_adequacy
 
-        told = optional_document("history", self.history) or {}
+        told = self._told
         # Of past runs alone nothing else is known that they could be compared with.
         notes = () if told.get("basis") else tuple(told.get("notes") or ()) if past else ()
         try:
@@ -243,7 +248,7 @@ class FitModelOperator(OfJob, EmitsLineage, BaseOperator):
             terms=terms,
             log=self.log,
         )
-        told = (optional_document("history", self.history) or {}).get("basis")
+        told = self._told.get("basis")
         model = train(
             observations,
             job=job.name,
@@ -270,7 +275,7 @@ class FitModelOperator(OfJob, EmitsLineage, BaseOperator):
         document = optional_document("cluster", self.cluster)
         if document:
             return training_cluster(ClusterHandle.from_dict(document))
-        machine = self.machine or (optional_document("history", self.history) or {}).get("machine")
+        machine = self.machine or self._told.get("machine")
         return planned_cluster(machine) if machine else None
 
     def _terms(

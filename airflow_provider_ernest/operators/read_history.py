@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
@@ -270,7 +270,7 @@ class ReadHistoryOperator(OfJob, BaseOperator):
         scanned = Scan(
             [logs.place],
             names=JobNames(mapping=of_pattern),
-            since=_since(logs),
+            since=logs.since,
             processes=logs.processes,
             cache=folder("history"),
         )
@@ -317,7 +317,7 @@ class ReadHistoryOperator(OfJob, BaseOperator):
             artifact_sha256=optional_text(self.artifact_sha256),
             conditions=conditions,
             most_runs=logs.most_runs,
-            oldest=_since(logs),
+            oldest=logs.since,
             holds_since=holds_since,
         )
         # As the job's models name what it runs on, whatever their logs call it.
@@ -359,10 +359,6 @@ def _document(history: History) -> dict[str, Any]:
         "notes": list(history.notes),
         "left_out": history.reasons,
     }
-
-
-def _since(logs: EventLogs) -> datetime | None:
-    return None if logs.max_age_days is None else datetime.now(UTC) - timedelta(days=logs.max_age_days)
 
 
 def _holds_since(store: Any, job: str, instance_type: str) -> datetime | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseOperator, Context
@@ -115,8 +114,7 @@ class SurveyOperator(BaseOperator):
             confidence=check_confidence("confidence", self.confidence),
         )
         reader = in_processes(logs.processes)
-        since = None if logs.max_age_days is None else datetime.now(UTC) - timedelta(days=logs.max_age_days)
-        found = Scan([logs.place or ""], since=since, reader=reader, cache=folder("history"))
+        found = Scan([logs.place or ""], since=logs.since, reader=reader, cache=folder("history"))
         jobs = by_job(found, stated=found.stated)
         if not found.logs:
             raise MissingResourceError(

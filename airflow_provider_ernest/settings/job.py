@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Any, ClassVar
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
@@ -469,3 +470,8 @@ class EventLogs:
             raise InvalidParameterError(
                 "(job, job_pattern)", (self.job, self.job_pattern), "is two jobs", remedy="Give one of them."
             )
+
+    @property
+    def since(self) -> datetime | None:
+        """From when on runs count, as of now; None for all. Known once no template is left."""
+        return None if self.max_age_days is None else datetime.now(UTC) - timedelta(days=self.max_age_days)
