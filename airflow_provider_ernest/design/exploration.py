@@ -72,17 +72,21 @@ class Standing:
 
         Explorations whose runs are not recorded, as of runs that failed, count as dear as they might be.
         """
+
+        def is_this_month(at: str) -> bool:
+            moment = time_of(at)
+            return moment is not None and (moment.year, moment.month) == (today.year, today.month)
+
         spent, was_late = 0.0, False
-        for moment, exploration in (
-            (time_of(record.at), record.decision.exploration) for record in not_recorded
-        ):
-            if exploration and moment and (moment.year, moment.month) == (today.year, today.month):
+        for record in not_recorded:
+            exploration = record.decision.exploration
+            if exploration and is_this_month(record.at):
                 spent += exploration.most_extra_dollars or 0.0
         for run, record in runs:
-            exploration, moment = record.decision.exploration, time_of(run.at)
+            exploration = record.decision.exploration
             explored = exploration is not None and exploration.executors is not None
             was_late = explored and record.latest_seconds is not None and run.seconds > record.latest_seconds
-            if exploration and moment and (moment.year, moment.month) == (today.year, today.month):
+            if exploration and is_this_month(run.at):
                 spent += exploration.spent(run.cost)
         return cls(spent_dollars=spent, was_late=was_late)
 
@@ -258,10 +262,10 @@ class _Outlook:
         """The exploration that is worth most, or that none is worth it."""
         decided, usual = self.offer.counts[self.now], float(self.dollars[self.now])
         size, value = words.counted(self.offer.counts[at], self.offer.unit), max(0.0, worth.gain)
-        if value < LEAST_SHARE * MONTHS * per_month * usual or not worth.is_worth:
+        is_clear = value < LEAST_SHARE * MONTHS * per_month * usual
+        if is_clear or not worth.is_worth:
             told = f"what a run on {size} tells would probably save {words.dollars(value)} in {MONTHS} months"
             cost = f"{told} and cost {words.dollars(sum(worth.costs))}, missed deadlines included"
-            is_clear = value < LEAST_SHARE * MONTHS * per_month * usual
             return _none(decided, f"the decision is clear, {told}" if is_clear else cost, value)
         extra, most = float(self.dollars[at]) - usual, float(self.most_extra_dollars[at])
         startup = self.offer.model.startup_seconds

@@ -161,7 +161,7 @@ def survey_jobs(
     of_each = [[known[run.event_log] for run in chosen[job] if run.event_log in known] for job in jobs]
     stated = deadlines or {}
     goals = [replace(goal, deadline_seconds=stated.get(job, goal.deadline_seconds)) for job in jobs]
-    survey_job = partial(_surveyed, prices=prices, otherwise_per_month=otherwise_per_month)
+    survey_job = partial(surveyed_job, prices=prices, otherwise_per_month=otherwise_per_month)
     surveyed: list[SurveyedJob] = []
     with ExitStack() as stack:
         mapped: Any = map
@@ -172,12 +172,6 @@ def survey_jobs(
             if told is not None:
                 told(len(surveyed), len(jobs))
     return surveyed
-
-
-def _surveyed(
-    job: str, runs: Sequence[PastRun], profiles: Sequence[RunProfile], goal: SurveyGoal, **known: Any
-) -> SurveyedJob:
-    return surveyed_job(job, runs, profiles, goal=goal, **known)
 
 
 def deadlines_of(store: ModelStore, jobs: Iterable[str]) -> dict[str, float]:
@@ -195,8 +189,8 @@ def surveyed_job(
     job: str,
     runs: Sequence[PastRun],
     profiles: Sequence[RunProfile],
-    *,
     goal: SurveyGoal,
+    *,
     prices: Prices,
     otherwise_per_month: float | None = None,
 ) -> SurveyedJob:

@@ -105,10 +105,8 @@ def _saved(old: SurveyedJob, job: SurveyedJob) -> SurveyChange | None:
 
 def _late(old: SurveyedJob | None, job: SurveyedJob, *, before: str, after: str) -> Iterator[SurveyChange]:
     def is_soon(each: SurveyedJob | None, at: str) -> bool:
-        told = each.lateness if each else None
-        return (
-            bool(told and told.from_day) and weeks_until(told.from_day, at) <= SOON_WEEKS if told else False
-        )
+        from_day = each.lateness.from_day if each and each.lateness else ""
+        return bool(from_day) and weeks_until(from_day, at) <= SOON_WEEKS
 
     if is_soon(job, after) and not is_soon(old, before):
         yield SurveyChange(job=job.job, kind=LATE, sentence=lateness(job, after))
