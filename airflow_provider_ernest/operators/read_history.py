@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.history.next_run import NextInput
     from airflow_provider_ernest.history.observations import History, TodaysRun
     from airflow_provider_ernest.history.sizes import Today
+    from airflow_provider_ernest.store.store import ModelStore
 
 PRODUCTION = "production"
 """The name of what a job runs on where neither its logs nor the user tell it."""
@@ -122,6 +123,11 @@ class ReadHistoryOperator(OfJob, BaseOperator):
             self._tell(history)
         return {name: _document(history) for name, history in by_type.items()}
 
+    def _model_store(self) -> ModelStore:
+        from airflow_provider_ernest.store.store import ModelStore
+
+        return ModelStore(store_root(optional_text(self.store)))
+
     def _tell(self, history: History) -> None:
         from airflow_provider_ernest.views.tables import past_runs_table
 
@@ -135,7 +141,6 @@ class ReadHistoryOperator(OfJob, BaseOperator):
         from airflow_provider_ernest.history.observations import is_good
         from airflow_provider_ernest.history.sizes import history_of, today_of
         from airflow_provider_ernest.history.survey import runs_per_month
-        from airflow_provider_ernest.store.store import ModelStore
 
         oldest_first = sorted(runs, key=lambda run: run.started_at)
         good = [run for run in oldest_first if is_good(run)]
@@ -151,8 +156,7 @@ class ReadHistoryOperator(OfJob, BaseOperator):
             return {}
         today = today_of(good)
         name = logs.instance_type or today.instance_type or PRODUCTION
-        store = ModelStore(store_root(optional_text(self.store)))
-        holds_since = _holds_since(store, self._rendered_job().name, name)
+        holds_since = _holds_since(self._model_store(), self._rendered_job().name, name)
         history = history_of(oldest_first, today, most_runs=logs.most_runs, holds_since=holds_since)
         of_type = [replace(run, instance_type=name) for run in history.observations]
         history = replace(history, observations=tuple(of_type))
@@ -186,14 +190,13 @@ class ReadHistoryOperator(OfJob, BaseOperator):
         from airflow_provider_ernest.documents.decisions import DecisionRecord
         from airflow_provider_ernest.history.next_run import named_amount, next_input
         from airflow_provider_ernest.spark.expected_input import amount_of
-        from airflow_provider_ernest.store.store import ModelStore
 
         moment = datetime.now(UTC)
         if not self.next_input:
             return None, next_input(today, runs, moment=moment)
         named = amount_of(settings_of(ExpectedInput, self.next_input, "next_input"))
-        store, job = ModelStore(store_root(optional_text(self.store))), self._rendered_job().name
-        decisions = store.newest(DecisionRecord, job, name, limit=len(runs))
+        job = self._rendered_job().name
+        decisions = self._model_store().newest(DecisionRecord, job, name, limit=len(runs))
         told = next_input(today, runs, moment=moment, named=named, decisions=decisions)
         return named_amount(named, runs), told
 
@@ -203,15 +206,19 @@ class ReadHistoryOperator(OfJob, BaseOperator):
         from airflow_provider_ernest.documents.profiles import PRODUCTION as OF_PRODUCTION
         from airflow_provider_ernest.documents.profiles import ProfileRecord
         from airflow_provider_ernest.operators.recording import keep
-        from airflow_provider_ernest.store.store import ModelStore
 
-        job, store = self._rendered_job().name, optional_text(self.store)
-        known = ModelStore(store_root(store)).newest(ProfileRecord, job, instance_type, limit=10)
+        job = self._rendered_job().name
+        known = self._model_store().newest(ProfileRecord, job, instance_type, limit=10)
         if all(record.profile.application_id != profile.application_id for record in known):
             record = ProfileRecord(
                 **new_stamp(), job=job, instance_type=instance_type, purpose=OF_PRODUCTION, profile=profile
             )
-            keep(record, store=store, what="Why the job takes as long as it does", log=self.log)
+            keep(
+                record,
+                store=optional_text(self.store),
+                what="Why the job takes as long as it does",
+                log=self.log,
+            )
 
     def _basis(
         self, logs: EventLogs, runs: Sequence[PastRun], today: Today, instance_type: str
@@ -296,13 +303,12 @@ class ReadHistoryOperator(OfJob, BaseOperator):
         from airflow_provider_ernest.documents.decisions import ProductionRun
         from airflow_provider_ernest.history.observations import History, observations_of, with_recorded
         from airflow_provider_ernest.operators.task_context import pushed_conditions
-        from airflow_provider_ernest.store.store import ModelStore
 
         name, job = each["instance_type"], self._rendered_job()
         if job.sample_iterations != job.iterations:
             note = "No past run counts: they made other iterations than the model is trained with."
             return History(notes=(note,))
-        store = ModelStore(store_root(optional_text(self.store)))
+        store = self._model_store()
         conditions = pushed_conditions(self.conditions, name)
         holds_since = _holds_since(store, job.name, name)
         history = observations_of(
