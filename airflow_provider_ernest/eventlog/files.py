@@ -298,6 +298,7 @@ def shortened(text: str | None) -> str:
 
 
 CHUNK_BYTES = 1 << 18
+_LZF_MAGIC = b"ZV"
 MAX_BLOCK_BYTES = 16 << 20  # Spark's codecs make much smaller blocks, of ten to some hundred KiB
 
 
@@ -305,11 +306,16 @@ def text_of(content: Any, name: str, notes: Notes) -> Iterator[bytes]:
     """The pieces of an open file's text; if it is damaged or cut off, those before that, with a note.
 
     Raises:
-        EventLogError: the library that decompresses it is not installed.
+        EventLogError: the library that decompresses it is not installed, or it is compressed by LZF.
     """
     counted = _CountedBytes(content)
     packed: io.BufferedReader = io.BufferedReader(counted, CHUNK_BYTES)
     beginning = packed.peek()
+    if beginning.startswith(_LZF_MAGIC):
+        raise EventLogError(
+            f"{name} is compressed by LZF, which is not read.",
+            remedy="Let Spark compress its logs by zstd: spark.eventLog.compression.codec.",
+        )
     reader = next((reader for magic, reader in _READERS if beginning.startswith(magic)), _plain_text)
     unpacked_bytes = 0
     try:
@@ -443,61 +449,10 @@ def _zstd_text(packed: io.BufferedReader) -> Iterator[bytes]:
     return _streamed(text, (zstandard.ZstdError,))
 
 
-_LZF_MAGIC = b"ZV"
-_LZF_RAW, _LZF_COMPRESSED = 0, 1
-_LZF_LITERALS_BELOW = 32
-_LZF_LONG = 7 + 2
-
-
-def _lzf_text(packed: io.BufferedReader) -> Iterator[bytes]:
-    """Blocks of compress-lzf's ``LZFOutputStream``, which no maintained library reads."""
-    while packed.peek(1):
-        header = _exactly(packed, 5, "a header")
-        kind, size = header[2], int.from_bytes(header[3:], "big")
-        if not header.startswith(_LZF_MAGIC) or kind not in (_LZF_RAW, _LZF_COMPRESSED):
-            raise _DamagedError("a block without LZF's header")
-        text_bytes = size if kind == _LZF_RAW else int.from_bytes(_exactly(packed, 2, "a header"), "big")
-        data = _exactly(packed, size, "a block")
-        text = data if kind == _LZF_RAW else _expanded(data, text_bytes)
-        if len(text) != text_bytes:
-            raise _DamagedError("a block that does not hold what it says")
-        yield text
-
-
-def _expanded(data: bytes, text_bytes: int) -> bytes:
-    """A block's text: literals, and references to earlier text (Lehmann's LibLZF)."""
-    text = bytearray()
-    at, end = 0, len(data)
-    try:
-        while at < end:
-            control = data[at]
-            if control < _LZF_LITERALS_BELOW:
-                text += data[at + 1 : at + control + 2]
-                at += control + 2
-                continue
-            length = (control >> 5) + 2
-            if length == _LZF_LONG:
-                at += 1
-                length += data[at]
-            begin = len(text) - ((control & 0x1F) << 8) - data[at + 1] - 1
-            at += 2
-            if begin < 0:
-                raise _DamagedError("a block that refers to what comes before it")
-            known = text[begin : begin + length]
-            # A reference may reach into what it writes: then the known part is repeated.
-            text += known if len(known) == length else (known * (length // len(known) + 1))[:length]
-    except IndexError as error:
-        raise _DamagedError("a block that ends within a reference") from error
-    if len(text) > text_bytes:
-        raise _DamagedError("a block that holds more than it says")
-    return bytes(text)
-
-
 # By a file's first bytes.
 _READERS: tuple[tuple[bytes, Callable[[io.BufferedReader], Iterator[bytes]]], ...] = (
     (b"\x28\xb5\x2f\xfd", _zstd_text),
     (_LZ4_MAGIC, _lz4_text),
     (_SNAPPY_MAGIC, _snappy_text),
     (b"\x1f\x8b", _gzip_text),
-    (_LZF_MAGIC, _lzf_text),
 )

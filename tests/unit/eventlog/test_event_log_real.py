@@ -11,6 +11,7 @@ import pytest
 from airflow_provider_ernest.eventlog.files import open_lines
 from airflow_provider_ernest.eventlog.reading import read_event_log
 from airflow_provider_ernest.eventlog.tables import EventLog
+from airflow_provider_ernest.exceptions import EventLogError
 from tests.unit.eventlog.event_log_texts import REAL, real_text
 
 ROLLED = next(REAL.glob("eventlog_v2_*"))
@@ -22,7 +23,7 @@ LOGS = {
     "4.2.0": ROLLED,
     "4.3.0": REAL / "spark-4.3.0.zstd",
 }
-CODECS = ("gz", "lz4", "lzf", "snappy", "zstd")
+CODECS = ("gz", "lz4", "snappy", "zstd")
 
 
 @pytest.fixture(params=LOGS)
@@ -85,6 +86,14 @@ def test_all_codecs_of_spark_give_the_same_text_whatever_the_name(codec: str, tm
     anonymous.write_bytes((REAL / f"spark-3.5.5.{codec}").read_bytes())
 
     assert b"".join(line + b"\n" for line in open_lines(anonymous)) == real_text()
+
+
+def test_one_packed_by_lzf_is_refused_with_what_to_set(tmp_path: Path):
+    packed = tmp_path / "app-1.lzf"
+    packed.write_bytes(b"ZV\x01\x00\x04\x00\x05text")
+    with pytest.raises(EventLogError, match="compressed by LZF") as refused:
+        read_event_log(packed)
+    assert "spark.eventLog.compression.codec" in (refused.value.remedy or "")
 
 
 @pytest.mark.parametrize("codec", CODECS)
