@@ -44,6 +44,7 @@ class ModelStore:
     def __init__(self, root: Any) -> None:
         self.root = root
         self.catalogue = Catalogue(root)
+        self._newest_survey: Survey | None = None
 
     def save(self, record: Stored) -> Any:
         """Write a record or a survey, and return the path of its file; see `catalogue.write`."""
@@ -157,9 +158,14 @@ class ModelStore:
         return self._read(Survey, catalogue.survey_path(self.root, survey_id), survey_id)
 
     def newest_survey(self) -> Survey | None:
-        """The newest survey that can be read; None if there is none."""
-        found = (catalogue.read_or_skip(Survey, path) for path in self._surveys())
-        return next((survey for survey in found if survey is not None), None)
+        """The newest survey that can be read, which is kept in memory; None if there is none."""
+        last = self._newest_survey
+        found = (
+            last if last and path.name == f"{last.id}{SUFFIX}" else catalogue.read_or_skip(Survey, path)
+            for path in self._surveys()
+        )
+        self._newest_survey = next(filter(None, found), None)
+        return self._newest_survey
 
     def remove_survey(self, survey_id: str) -> bool:
         """Delete a survey for good; whether it was there."""

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from airflow_provider_ernest.exceptions import StoreError
+from airflow_provider_ernest.store import catalogue
 from airflow_provider_ernest.store.store import ModelStore
 from tests.examples import survey
 
@@ -37,3 +38,16 @@ def test_a_damaged_one_is_passed_over_and_stays(root, caplog):
     path.write_text(path.read_text()[:100])
     assert store.newest_survey() == whole
     assert (path.exists(), str(path) in caplog.text) == (True, True)
+
+
+def test_the_newest_is_read_once(root, monkeypatch):
+    store, read = ModelStore(root), []
+    monkeypatch.setattr(
+        catalogue, "read", lambda *what, read_it=catalogue.read: read.append(what) or read_it(*what)
+    )
+    for days in (3, 1):
+        store.save(survey(days=days))
+        assert [store.newest_survey().id for _ in range(3)] == [store.survey_ids()[0]] * 3
+    assert len(read) == 2
+    store.remove_survey(store.survey_ids()[0])
+    assert store.newest_survey().id == store.survey_ids()[0]
