@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 from dataclasses import dataclass
 from functools import cache, cached_property
-from importlib import import_module
-from threading import Thread
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import APIRouter, Depends, FastAPI, Header, HTTPException
+from fastapi import APIRouter, Depends, FastAPI, HTTPException
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from airflow_provider_ernest.version import __version__
@@ -19,9 +16,6 @@ from airflow_provider_ernest.web import models as models_api
 from airflow_provider_ernest.web import runs
 from airflow_provider_ernest.web.access import requires_pages
 from airflow_provider_ernest.web.answers import NOTHING_HERE, Headers, Limiter, handle_errors, schemas
-
-PREDICTING = "airflow_provider_ernest.views.prediction"
-"""Imports numpy and scipy, which takes most of a second."""
 
 CSS, JS = "text/css; charset=utf-8", "text/javascript; charset=utf-8"
 
@@ -41,11 +35,6 @@ class Asset:
     def digest(self) -> str:
         """A hash of the content."""
         return hashlib.sha256(self.content).hexdigest()[:16]
-
-    @cached_property
-    def compressed(self) -> bytes:
-        """The content, compressed by gzip."""
-        return gzip.compress(self.content, mtime=0)
 
     @property
     def address(self) -> str:
@@ -84,14 +73,6 @@ def page_html(name: str) -> str:
     return text.replace("TITLE", name.capitalize()).replace("<!-- HEAD -->", "\n    ".join(head))
 
 
-@cache
-def load_soon() -> Thread:
-    """Import the mathematics in the background, once a process. A prediction meanwhile waits for it."""
-    thread = Thread(target=import_module, args=(PREDICTING,), name="load the mathematics", daemon=True)
-    thread.start()
-    return thread
-
-
 router = APIRouter(include_in_schema=False)
 
 
@@ -104,8 +85,6 @@ def start() -> Response:
 def _add_page(name: str) -> None:
     @router.get(f"/{name}")
     def page() -> Response:
-        if name == "model":
-            load_soon()
         return HTMLResponse(page_html(name), headers={"Cache-Control": "no-cache"})
 
 
@@ -115,18 +94,15 @@ for _name in STYLES.keys() - {"analysis"}:
 
 
 @router.get("/assets/{digest}/{name}")
-def file(digest: str, name: str, accepted: Annotated[str, Header(alias="Accept-Encoding")] = "") -> Response:
-    """A script or a style sheet."""
+def file(digest: str, name: str) -> Response:
+    """A script or a style sheet. Airflow's API server compresses it."""
     try:
         found = asset(name)
     except KeyError:
         raise HTTPException(404, NOTHING_HERE) from None
     # During an upgrade of Airflow the page and this server may be of different versions of the package.
-    headers = {"Vary": "Accept-Encoding", "Cache-Control": FOREVER if digest == found.digest else "no-store"}
-    if "gzip" not in accepted:
-        return Response(found.content, media_type=found.media_type, headers=headers)
-    headers["Content-Encoding"] = "gzip"
-    return Response(found.compressed, media_type=found.media_type, headers=headers)
+    headers = {"Cache-Control": FOREVER if digest == found.digest else "no-store"}
+    return Response(found.content, media_type=found.media_type, headers=headers)
 
 
 DESCRIPTION = """\

@@ -26,7 +26,6 @@ SERVED = """
 import sys
 from pathlib import Path
 from airflow_provider_ernest.store.store import ModelStore
-from airflow_provider_ernest.web.app import load_soon
 from tests.unit.web.pages_app import pages
 from tests.unit.views.dag_runs import example_run, model
 store = ModelStore(Path(sys.argv[1]))
@@ -35,17 +34,12 @@ client = pages(store=store, runs=lambda dag_id, run_id: example_run())
 for path in sys.argv[2:]:
     assert client.get(path).status_code == 200, path
 print(*sys.modules)
-thread = load_soon()
-assert load_soon() is thread
-thread.join()
-assert 'airflow_provider_ernest.views.prediction' in sys.modules
 """
 
-# The page of a model is the one that will ask for predictions: it has them loaded while it is on its way. The
-# description of the API is derived from the views, predictions among them; programmers ask for it, rarely.
+# The description of the API is derived from the views, predictions among them; programmers ask for it.
 MODEL = "job=nightly%20join&instance_type=m5.xlarge"
 PAGES = (
-    *("/models", "/run", "/api/models", "/api/run?dag_id=a&run_id=b"),
+    *("/models", "/model", "/run", "/api/models", "/api/run?dag_id=a&run_id=b"),
     *(f"/api/{name}?{MODEL}" for name in ("model", "clarity")),
 )
 
