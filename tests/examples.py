@@ -421,9 +421,7 @@ def run_profile(stage_count: int = 2, **fields: Any) -> RunProfile:
                 ),
             ),
             "straggler_causes": CAUSES,
-            "capacity": Capacity(
-                cores=4, network_gigabytes_per_second=1.25, disk_gigabytes_per_second=0.5, source="measured"
-            ),
+            "capacity": Capacity(cores=4, network_gigabytes_per_second=1.25, source="measured"),
             "ideal_seconds": {CPU: 35.0, NETWORK: 5.0, DISK: 9.0},
             "what_ifs": (WhatIf(change="twice the disks", seconds=39.5, change_percent=-1.25),),
             "sizes": (ReplayedSize(executors=4, seconds=21.0), ReplayedSize(executors=8, seconds=12.0)),

@@ -42,14 +42,12 @@ from airflow_provider_ernest.eventlog.tables import (
     StageKey,
     TaskColumns,
 )
-from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.words import counted
 
 # The parts of a task's time that take a core, Python's among them.
 COMPUTING = (CPU, GARBAGE_COLLECTION, PYTHON_WORKER)
 
-# A stage that moved its bytes so many times faster than the capacity allows did not use that resource: they
-# were in the page cache, say.
+# A stage that fetched its bytes so many times faster than the network's capacity allows did not use that.
 FASTER_THAN_ITS_CAPACITY = 1.25
 
 
@@ -110,30 +108,19 @@ def split_seconds(tasks: TaskColumns, *, in_python: BoolColumn) -> dict[str, Flo
     return parts | {UNMEASURED: left}
 
 
-def disk_bytes(tasks: TaskColumns) -> IntColumn:
-    """Upper bound of the bytes that each task moved from or to disks, (tasks,).
-
-    Input, output, shuffle data written and read (also on other machines' disks), and twice what it spilled,
-    which is read again. Much of that only goes to and from the page cache.
-    """
-    shuffled = tasks.shuffle_written_bytes + tasks.shuffle_read_bytes
-    moved: IntColumn = tasks.input_bytes + tasks.output_bytes + shuffled + 2 * tasks.disk_spilled_bytes
-    return moved
-
-
 @dataclass(frozen=True, kw_only=True)
 class IdealTimes:
     """Ideal times of the stages of a run; columns of shape (stages,)."""
 
     stages: tuple[StageKey, ...]  # that had tasks, ascending
     cpu: FloatColumn  # computing on the cores that the stage's tasks can use at once
-    moved: dict[str, FloatColumn]  # by `NETWORK` and `DISK`; NaN if unknown, or shown not to apply
+    network: FloatColumn  # fetching from other machines; NaN if unknown, or shown not to apply
     held: dict[str, FloatColumn]  # by each part of the tasks' time, on those cores
 
     def seconds(self) -> dict[StageKey, dict[str, float]]:
         """The seconds that each stage needs at least of each resource, if known."""
         return {
-            stage: {CPU: float(self.cpu[place])} | self._moved(place)
+            stage: {CPU: float(self.cpu[place])} | self._network(place)
             for place, stage in enumerate(self.stages)
         }
 
@@ -148,7 +135,7 @@ class IdealTimes:
     def bottlenecks(self) -> dict[StageKey, str]:
         """What each stage is bound by: `CPU`, `NETWORK`, `DISK`, or another thing that tasks wait for.
 
-        If the capacity of network or disk is unknown, its tasks' waiting stands for the ideal time: that of a
+        For disks, and a network of unknown capacity, its tasks' waiting stands for the ideal time: that of a
         link that is never full is never the longest.
         """
         return {stage: _longest(self._contenders(place)) for place, stage in enumerate(self.stages)}
@@ -167,12 +154,9 @@ class IdealTimes:
                 contenders.pop(most, None)
             stages = [contenders for contenders in stages if contenders]
 
-    def _moved(self, place: int) -> dict[str, float]:
-        return {
-            resource: float(column[place])
-            for resource, column in self.moved.items()
-            if np.isfinite(column[place])
-        }
+    def _network(self, place: int) -> dict[str, float]:
+        seconds = float(self.network[place])
+        return {NETWORK: seconds} if math.isfinite(seconds) else {}
 
     def _contenders(self, place: int) -> dict[str, float]:
         """What a stage may be bound by, with its seconds.
@@ -181,7 +165,7 @@ class IdealTimes:
         """
         seconds = {part: float(column[place]) for part, column in self.held.items()}
         seconds[UNMEASURED] = max(0.0, seconds[UNMEASURED] - seconds[CPU])
-        return seconds | self._moved(place)
+        return seconds | self._network(place)
 
 
 def _longest(seconds: dict[str, float]) -> str:
@@ -200,26 +184,17 @@ def ideal_times(log: EventLog, capacity: Capacity, use: ResourceUse | None = Non
     np.minimum.at(began, use.stage_of, tasks.launched_at)
     np.maximum.at(ended, use.stage_of, tasks.finished_at)
     longest = FASTER_THAN_ITS_CAPACITY * np.maximum(1e-3, ended - began)
-
-    def needed(moved_bytes: IntColumn, rate: float | None) -> FloatColumn:
-        if rate is None:
-            return np.full(len(use.stages), np.nan)
-        seconds = use.summed(moved_bytes) / (max(1, log.most_executors) * rate * 1e9)
-        return np.where(seconds <= longest, seconds, np.nan)
-
+    network = np.full(len(use.stages), np.nan)
+    if (rate := capacity.network_gigabytes_per_second) is not None:
+        seconds = use.summed(tasks.shuffle_remote_bytes) / (max(1, log.most_executors) * rate * 1e9)
+        network = np.where(seconds <= longest, seconds, np.nan)
     return IdealTimes(
         stages=use.stages,
         cpu=use.seconds(COMPUTING) / use.parallelism,
-        moved={
-            NETWORK: needed(tasks.shuffle_remote_bytes, capacity.network_gigabytes_per_second),
-            DISK: needed(disk_bytes(tasks), capacity.disk_gigabytes_per_second),
-        },
+        network=network,
         held={part: use.summed(column) / use.parallelism for part, column in use.parts.items()},
     )
 
-
-# Where a `Capacity` comes from; one that a probe "measured" comes with the cluster.
-STATED, ACHIEVED = "stated", "achieved"
 
 # A machine's tasks wait for a resource while they spend at least this share of their time on that.
 WAITING_SHARE = 0.5
@@ -231,25 +206,6 @@ _SHORTEST_SECONDS = 1.0  # of such moments on all machines: less tells nothing
 def executor_cores(log: EventLog) -> int:
     """Tasks that the run's smallest machine ran at once."""
     return max(1, min(log.slots_by_worker.values(), default=1))
-
-
-def stated_capacity(log: EventLog, *, network: float | None = None, disk: float | None = None) -> Capacity:
-    """The capacity that a user states.
-
-    In 10^9 bytes per second: of the `network` in one direction, of all of a machine's disks together.
-
-    Raises:
-        InvalidParameterError: one of them is not above 0.
-    """
-    for name, rate in (("network", network), ("disk", disk)):
-        if rate is not None and not (np.isfinite(rate) and rate > 0):
-            raise InvalidParameterError(name, rate, "is not a finite number of gigabytes per second above 0")
-    return Capacity(
-        cores=executor_cores(log),
-        network_gigabytes_per_second=network,
-        disk_gigabytes_per_second=disk,
-        source=STATED,
-    )
 
 
 def achieved_capacity(log: EventLog, use: ResourceUse | None = None) -> Capacity:
@@ -273,9 +229,7 @@ def achieved_capacity(log: EventLog, use: ResourceUse | None = None) -> Capacity
         passed = np.cumsum(lengths[order])
         place = min(int(np.searchsorted(passed, _QUANTILE * passed[-1])), len(order) - 1)
         found = float(rates[order[place]]) / 1e9
-    return Capacity(
-        cores=executor_cores(log), network_gigabytes_per_second=found if found > 0 else None, source=ACHIEVED
-    )
+    return Capacity(cores=executor_cores(log), network_gigabytes_per_second=found if found > 0 else None)
 
 
 def _waiting_moments(log: EventLog, rows: IntColumn, waited: FloatColumn) -> FloatColumn:
@@ -325,19 +279,6 @@ class Change:
     cores: int | None = None  # tasks that a machine runs at once
     name: str = ""  # made from the rest if empty
 
-    def __post_init__(self) -> None:
-        """Refuse impossible machines."""
-        for name in ("cpu", "network", "disk"):
-            value = getattr(self, name)
-            if not (math.isfinite(value) and value > 0):
-                raise InvalidParameterError(
-                    name, value, "is not a finite number above 0", remedy="Give how many times as fast it is."
-                )
-        for name in ("executors", "cores"):
-            value = getattr(self, name)
-            if value is not None and not (math.isfinite(value) and value == int(value) >= 1):
-                raise InvalidParameterError(name, value, "is not a whole number of at least 1")
-
     @property
     def words(self) -> str:
         """The change in words, such as "half the network, 8 cores a machine"."""
@@ -378,7 +319,7 @@ def what_ifs(
         changes = [Change(cpu=2.0), Change(cores=2 * capacity.cores, name="twice the cores a machine")]
         if log.task_columns.shuffle_remote_bytes.any():
             changes += [Change(network=2.0), Change(network=0.5)]
-        if disk_bytes(log.task_columns).any():
+        if use.parts[DISK].any():
             changes.append(Change(disk=2.0))
     return tuple(_imagined(log, capacity, change, use, as_it_was) for change in changes)
 
@@ -405,12 +346,12 @@ def _doubts(log: EventLog, capacity: Capacity, change: Change, use: ResourceUse)
         bound = "at best" if change.cpu > 1.0 else "at worst"
         yield f"{bound}: Python workers may wait rather than compute"
     # A lower bound: tasks may have used what they did not wait for.
-    slower = (
-        (change.network, capacity.network_gigabytes_per_second, "the network's"),
-        (change.disk, capacity.disk_gigabytes_per_second, "the disks'"),
-    )
-    unknown = [thing for factor, rate, thing in slower if factor < 1 and rate is None]
-    if unknown:
+    slower = {
+        "the network's": change.network < 1 and capacity.network_gigabytes_per_second is None,
+        "the disks'": change.disk < 1,
+    }
+    if any(slower.values()):
+        unknown = [thing for thing, is_unknown in slower.items() if is_unknown]
         yield f"at least: {' and '.join(unknown)} rate is not known"
 
 
@@ -432,13 +373,13 @@ def changed_task_seconds(
 
     The thesis scales a stage's time by the ratio of its longest ideal times, new over old: its monotasks
     overlap their use of resources. Spark's tasks do so less well, and much of their time uses no resource.
-    So here a stage's time on other networks or disks is
+    So here a stage's time on other networks is
 
         its time  x  longer of (bytes' new ideal time, the rest)  /  longer of (bytes' ideal time, the rest)
 
     but no more than the rest plus the bytes' new time; the rest is the tasks' time without waiting for these
-    bytes. If the capacity is unknown, the waiting is scaled, which predicts too little for slower machines.
-    Waiting that no resource explains stays.
+    bytes. Without a known capacity, as of disks, the waiting is scaled, which predicts too little for slower
+    machines. Waiting that no resource explains stays.
 
     On another number of machines a task keeps its share of its machine's network and disks; the replay counts
     what comes from other machines then.
@@ -451,77 +392,44 @@ def changed_task_seconds(
     total: FloatColumn = np.maximum(0.0, log.task_columns.seconds)
     computing = sum((use.parts[part] for part in COMPUTING), np.zeros(len(total)))
     seconds = total - (computing - computing / change.cpu)
-    needed = ideal_times(log, capacity, use).moved
-    network = _Moving(
-        waited=use.parts[NETWORK],
-        byte_count=log.task_columns.shuffle_remote_bytes,
-        needed=needed[NETWORK],
-        ratio=1.0 / change.network,
-        is_full=False,
-    )
-    disk = _Moving(
-        waited=use.parts[DISK] + _waiting_for_input(log, use, needed[DISK]),
-        byte_count=disk_bytes(log.task_columns),
-        needed=needed[DISK],
-        ratio=1.0 / change.disk,
-        is_full=True,
-    )
-    for each in (network, disk):
-        rest = seconds - each.waited
-        seconds = rest + _new_waiting(each, use, use.summed(total), use.summed(rest), parallelism)
-    return seconds
+    rest = seconds - use.parts[NETWORK]
+    fetching = _new_fetching(log, capacity, use, 1.0 / change.network, rest, parallelism)
+    # Full disks are queued for, also by the tasks of more cores; a full network shows in the rates achieved.
+    disks = parallelism / use.parallelism / change.disk
+    return rest + fetching + use.parts[DISK] * (disks[use.stage_of] - 1.0)
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Moving:
-    waited: FloatColumn  # seconds that each task waited for them, (tasks,)
-    byte_count: IntColumn  # of each task, (tasks,)
-    needed: FloatColumn  # each stage's ideal seconds, (stages,); NaN if unknown
-    ratio: float  # how many times as long they will take
-    # Whether tasks queue for a resource of unknown capacity: a full network shows in the rates achieved (see
-    # `achieved_capacity`), full disks do not.
-    is_full: bool
-
-
-def _waiting_for_input(log: EventLog, use: ResourceUse, needed: FloatColumn) -> FloatColumn:
-    """Unmeasured waiting of tasks that read input, as far as the disks' ideal time explains it."""
-    input_bytes = log.task_columns.input_bytes
-    written = use.summed(use.parts[DISK]) / use.parallelism
-    unmeasured = np.where(input_bytes > 0, use.parts[UNMEASURED], 0.0)
-    of_stage = use.summed(unmeasured) / use.parallelism
-    explains = (use.summed(input_bytes) > 0) & np.isfinite(needed)
-    explained = np.where(explains, np.maximum(0.0, needed - written), 0.0)
-    share = quotient(np.minimum(explained, of_stage), of_stage, default=0.0)
-    waiting: FloatColumn = unmeasured * share[use.stage_of]
-    return waiting
-
-
-def _new_waiting(
-    moving: _Moving, use: ResourceUse, total: FloatColumn, rest: FloatColumn, parallelism: FloatColumn
+def _new_fetching(
+    log: EventLog,
+    capacity: Capacity,
+    use: ResourceUse,
+    ratio: float,
+    rest: FloatColumn,
+    parallelism: FloatColumn,
 ) -> FloatColumn:
-    """Seconds that each task will wait for its bytes, shape (tasks,).
+    """Seconds that each task will wait for its bytes if these take `ratio` times as long, shape (tasks,).
 
-    By stage, with shape (stages,): the sum `total` of its tasks' seconds as they are, the `rest` that they
-    will take without waiting for the bytes, and the `parallelism` that there will be.
+    `rest` is what each task will take without waiting for them, shape (tasks,), and `parallelism` how many
+    tasks of each stage there will be at once, shape (stages,).
     """
-    waited = use.summed(moving.waited)
-    known = np.isfinite(moving.needed)
-    # A resource that tasks mostly waited for was full, though it gave less than its rate: headers and the
-    # like.
+    own, byte_count = use.parts[NETWORK], log.task_columns.shuffle_remote_bytes
+    ideal, waited = ideal_times(log, capacity, use).network, use.summed(own)
+    total = use.summed(np.maximum(0.0, log.task_columns.seconds))
+    known = np.isfinite(ideal)
+    # A network that tasks mostly waited for was full, though it gave less than its rate, for its headers.
     full = waited >= WAITING_SHARE * total
-    needed = np.where(full, np.maximum(moving.needed, waited / use.parallelism), moving.needed)
+    needed = np.where(full, np.maximum(ideal, waited / use.parallelism), ideal)
     needed = np.where(known, np.minimum(needed, total / use.parallelism), 0.0)
     by_capacity = parallelism * _stage_waiting(
-        waited / parallelism, needed, moving.ratio, rest=rest / parallelism
+        waited / parallelism, needed, ratio, rest=use.summed(rest) / parallelism
     )
-    turns = parallelism / use.parallelism if moving.is_full else 1.0
-    new = np.where(known, by_capacity, waited * moving.ratio * turns)
+    new = np.where(known, by_capacity, waited * ratio)
     more = np.maximum(0.0, new - waited)
     kept = quotient(np.minimum(new, waited), waited, default=1.0)
-    has_bytes = use.summed(moving.byte_count)[use.stage_of] > 0
-    column = np.where(has_bytes, moving.byte_count, moving.waited)
+    has_bytes = use.summed(byte_count)[use.stage_of] > 0
+    column = np.where(has_bytes, byte_count, own)
     share = quotient(column, use.summed(column)[use.stage_of], default=0.0)
-    seconds: FloatColumn = moving.waited * kept[use.stage_of] + share * more[use.stage_of]
+    seconds: FloatColumn = own * kept[use.stage_of] + share * more[use.stage_of]
     return seconds
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import textwrap
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Iterable, Iterator, Sequence
@@ -39,11 +38,11 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.clarity.monotasks import Change
     from airflow_provider_ernest.documents.profiles import ComparedPart, RunComparison, RunProfile
 
-FACTORS = ("cpu", "network", "disk")
-"""How many times as fast a core, the network or the disks of a machine are."""
-
-COUNTS = ("cores", "executors")
-"""How many."""
+WHAT_IF = {
+    **dict.fromkeys(("cpu", "network", "disk"), command.above_zero),
+    **dict.fromkeys(("cores", "executors"), command.at_least_one),
+}
+"""How many times as fast a core, the network or the disks of a machine are, and how many there are."""
 
 CHANGE_HELP = (
     "predict the run on other machines: how many times as fast a core (cpu), the network or the disks (disk) "
@@ -56,16 +55,9 @@ def one_change(text: str) -> tuple[str, float]:
     """A name and a number of ``NAME=NUMBER``."""
     name, _, number = text.partition("=")
     name = "executors" if name == "machines" else name  # as it was called, and is on clusters of one each
-    try:
-        value = command.above_zero(number)
-    except ArgumentTypeError:
-        value = math.nan
-    if name not in (*FACTORS, *COUNTS) or math.isnan(value):
-        names = ", ".join((*FACTORS, *COUNTS))
-        raise ArgumentTypeError(f"{text!r} is not NAME=NUMBER with a number above 0 and a name of {names}")
-    if name in COUNTS and value != int(value):
-        raise ArgumentTypeError(f"{text!r} is no whole number")
-    return name, value
+    if name not in WHAT_IF:
+        raise ArgumentTypeError(f"{text!r} is not NAME=NUMBER with a name of {', '.join(WHAT_IF)}")
+    return name, WHAT_IF[name](number)
 
 
 def _add_arguments(parser: ArgumentParser) -> None:
@@ -89,26 +81,6 @@ def _add_arguments(parser: ArgumentParser) -> None:
         parser, result="the whole profile, of two logs the comparison, of more a list"
     )
     outputs.add_argument("--html", metavar="FILE", help="write a page with charts")
-    run = parser.add_argument_group("the run")
-    run.add_argument(
-        "--scale",
-        metavar="SCALE",
-        type=command.above_zero,
-        default=1.0,
-        help="the share of the whole input that it read; default %(default)g",
-    )
-    run.add_argument(
-        "--iterations", metavar="N", type=command.at_least_one, help="that it had, of an iterative job"
-    )
-    run.add_argument(
-        "--network",
-        metavar="GB/S",
-        type=command.above_zero,
-        help="of a machine in one direction, in 10^9 bytes per second; default: what its tasks achieved",
-    )
-    run.add_argument(
-        "--disk", metavar="GB/S", type=command.above_zero, help="of all disks of a machine together, likewise"
-    )
     other = parser.add_argument_group("other machines")
     says = f"replay the run on other {command.EXECUTORS_HELP}; default: up to four times as many"
     command.add_executors_argument(other, says=says)
@@ -190,28 +162,17 @@ def _changes(asked: Sequence[Sequence[tuple[str, float]]] | None) -> tuple[Chang
             raise InvalidParameterError(
                 "what_if", twice, "is named twice", remedy="Give --what-if again for a second prediction."
             )
-        told: dict[str, Any] = {name: int(value) if name in COUNTS else value for name, value in parts}
+        told: dict[str, Any] = dict(parts)
         changes.append(Change(**told))
     return tuple(changes)
 
 
 def _profile(source: str, args: Namespace, *, changes: tuple[Change, ...] | None) -> RunProfile:
-    from airflow_provider_ernest.clarity.monotasks import stated_capacity
     from airflow_provider_ernest.clarity.profile import profile_run
     from airflow_provider_ernest.eventlog.reading import read_event_log
 
-    log = read_event_log(source)
-    capacity = None
-    if args.network is not None or args.disk is not None:
-        capacity = stated_capacity(log, network=args.network, disk=args.disk)
     return profile_run(
-        log,
-        scale=args.scale,
-        iterations=args.iterations,
-        capacity=capacity,
-        executor_counts=args.executors,
-        changes=changes,
-        event_log=source,
+        read_event_log(source), executor_counts=args.executors, changes=changes, event_log=source
     )
 
 
@@ -459,7 +420,7 @@ COMMAND = command.Command(
     example="""\
   %(prog)s /var/log/spark/app-20260312101500-0007.zstd --html why.html
   %(prog)s s3://bucket/spark-events/application_17_0042 --executors 2-32:2
-  %(prog)s app-1 --network 0.6 --disk 0.25 --what-if network=2 --what-if cores=8 disk=2
+  %(prog)s app-1 --what-if network=2 --what-if cores=8 disk=2
   %(prog)s last-good spark-events/app-20260312101500-0007
   %(prog)s application_17_0041 application_17_0042 --logs s3://bucket/spark-events""",
     add_arguments=_add_arguments,

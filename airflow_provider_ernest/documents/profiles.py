@@ -172,9 +172,7 @@ class Capacity(Document):
 
     cores: int  # tasks that it runs at once
     network_gigabytes_per_second: float | None = None  # in one direction
-    disk_gigabytes_per_second: float | None = None  # of all its disks together
-    # "measured" (by the cluster's probe), "stated" (by the user) or "achieved" (the most that this run's own
-    # tasks got, a lower bound)
+    # "measured" (by the probe) or "achieved" (the most that this run's own tasks got, a lower bound)
     source: str = "achieved"
 
 

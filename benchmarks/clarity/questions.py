@@ -10,12 +10,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from airflow_provider_ernest.clarity.blocked_time import blocked_time, find_stragglers
-from airflow_provider_ernest.clarity.monotasks import Change, achieved_capacity, stated_capacity, what_ifs
+from airflow_provider_ernest.clarity.monotasks import Change, achieved_capacity, what_ifs
 from airflow_provider_ernest.clarity.replay import replay
 from airflow_provider_ernest.documents import profiles
-from airflow_provider_ernest.documents.profiles import Capacity
 from airflow_provider_ernest.eventlog.tables import EventLog
-from benchmarks.clarity.scenarios import DISK_MEGABYTES, LINK_MEGABITS, MIXED_LINK_MEGABITS, SIZES
+from benchmarks.clarity.scenarios import SIZES
 
 BLOCKED, STRAGGLERS, MONOTASKS, REPLAY = (
     "blocked time",
@@ -69,9 +68,9 @@ def without_stragglers(log: EventLog) -> float:
     return found.seconds_without if found else clean_seconds(log)
 
 
-def on_other(change: Change, capacity: Callable[[EventLog], Capacity] = achieved_capacity) -> Predict:
+def on_other(change: Change) -> Predict:
     """Seconds on other machines."""
-    return lambda log: what_ifs(log, capacity(log), [change])[0].seconds
+    return lambda log: what_ifs(log, achieved_capacity(log), [change])[0].seconds
 
 
 def on_machines(executors: int) -> Predict:
@@ -82,14 +81,6 @@ def on_machines(executors: int) -> Predict:
 def machine_seconds_kept(executors: int) -> Predict:
     """Seconds if all of it spread evenly over the machines."""
     return lambda log: clean_seconds(log) * len(log.executors) / executors
-
-
-def _link_of(megabits_per_second: float) -> Callable[[EventLog], Capacity]:
-    return lambda log: stated_capacity(log, network=megabits_per_second / 8000)
-
-
-def _disk_of(megabytes_per_second: float) -> Callable[[EventLog], Capacity]:
-    return lambda log: stated_capacity(log, disk=megabytes_per_second / 1000)
 
 
 def _blocked() -> Iterator[Question]:
@@ -124,24 +115,22 @@ def _monotasks() -> Iterator[Question]:
         "twice": (Change(network=2.0), "twice the network"),
         "half": (Change(network=0.5), "half the network"),
     }
-    for base, link in (("shuffle", LINK_MEGABITS), ("mixed", MIXED_LINK_MEGABITS)):
+    for base in ("shuffle", "mixed"):
         for truth, (change, text) in changes.items():
-            for source, capacity in (("achieved", achieved_capacity), ("stated", _link_of(link))):
-                yield Question(
-                    analysis=MONOTASKS,
-                    text=f"{text}, rate {source}",
-                    base=base,
-                    truth=f"{base}, {truth}",
-                    predict=on_other(change, capacity),
-                )
-    for source, capacity in (("achieved", achieved_capacity), ("stated", _disk_of(DISK_MEGABYTES))):
-        yield Question(
-            analysis=MONOTASKS,
-            text=f"twice the disks, rate {source}",
-            base="disk",
-            truth="disk, twice",
-            predict=on_other(Change(disk=2.0), capacity),
-        )
+            yield Question(
+                analysis=MONOTASKS,
+                text=text,
+                base=base,
+                truth=f"{base}, {truth}",
+                predict=on_other(change),
+            )
+    yield Question(
+        analysis=MONOTASKS,
+        text="twice the disks",
+        base="disk",
+        truth="disk, twice",
+        predict=on_other(Change(disk=2.0)),
+    )
     for base, truth, cores in (
         ("waiting, 1 core", "waiting, 2 cores", 2),
         ("waiting, 2 cores", "waiting, 1 core", 1),

@@ -41,7 +41,7 @@ COMMANDS = {
     "choose_most_probable": "choose m5.json --deadline-seconds 30 --executors 4-32:4 --price-per-hour 0.19"
     " --most-probable",
     "no_such_file": "predict nowhere.json --executors 4",
-    "analyze": "analyze shuffle.zstd --what-if network=2 --what-if cores=2 executors=6 --scale 0.05",
+    "analyze": "analyze shuffle.zstd --what-if network=2 --what-if cores=2 executors=6",
 }
 AS_JSON = ["predict", "predict_scale", "choose", "choose_types", "choose_mixed"]
 

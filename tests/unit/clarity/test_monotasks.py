@@ -12,7 +12,6 @@ from airflow_provider_ernest.clarity.monotasks import (
     achieved_capacity,
     ideal_times,
     resource_use,
-    stated_capacity,
 )
 from airflow_provider_ernest.documents.profiles import (
     CPU,
@@ -22,8 +21,8 @@ from airflow_provider_ernest.documents.profiles import (
     PYTHON_WORKER,
     SCHEDULER,
     UNMEASURED,
+    Capacity,
 )
-from airflow_provider_ernest.exceptions import InvalidParameterError
 from tests.unit.eventlog.logs import event_log, executor, random_log, stage, task
 
 
@@ -82,6 +81,10 @@ def test_a_task_s_time_is_split_by_what_it_did(columns, scopes, parts):
 GIGABYTE = 10**9
 
 
+def network_of(gigabytes_per_second):
+    return Capacity(cores=2, network_gigabytes_per_second=gigabytes_per_second, source="measured")
+
+
 def two_machines(rows, **parts):
     return event_log(rows, executors=[executor(0, cores=2), executor(1, cores=2)], **parts)
 
@@ -103,45 +106,34 @@ def shuffle(fetched=0, *, cpu=1.0, waited=0.0, seconds=8.0, tasks=4, **columns):
 
 
 def test_the_ideal_time_is_the_total_use_over_the_cluster_s_capacity():
-    """4 tasks of 2 CPU seconds on 4 cores; 12 GB over 2 machines of 1 GB/s; 8 GB written to disks of 0.8."""
-    log = two_machines(shuffle(12.0, cpu=2.0, waited=6.0, shuffle_written_bytes=2 * GIGABYTE, input_bytes=0))
+    """4 tasks of 2 CPU seconds on 4 cores; 12 GB over 2 machines of 1 GB/s."""
+    ideal = ideal_times(two_machines(shuffle(12.0, cpu=2.0, waited=6.0)), network_of(1.0))
 
-    ideal = ideal_times(log, stated_capacity(log, network=1.0, disk=1.6)).seconds()
-
-    assert ideal[0, 0] == pytest.approx({CPU: 2.0, NETWORK: 6.0, DISK: (12.0 + 8.0) / (2 * 1.6)})
-    assert ideal_times(log, stated_capacity(log, network=1.0, disk=1.6)).bottlenecks() == {(0, 0): DISK}
-    assert ideal_times(log, stated_capacity(log, network=1.0, disk=10.0)).bottlenecks() == {(0, 0): NETWORK}
+    assert ideal.seconds()[0, 0] == pytest.approx({CPU: 2.0, NETWORK: 6.0})
+    assert ideal.bottlenecks() == {(0, 0): NETWORK}
 
 
 TINY = task(0, 0.0, 0.05, run_seconds=0.01, cpu_seconds=0.01, executor=0)
 
 
 @pytest.mark.parametrize(
-    ("rows", "stated", "bound_by", "unknown"),
+    ("rows", "rate", "bound_by", "unknown"),
     [
         # It moved a gigabyte; how fast it could have is not known, and nobody waited for it.
         pytest.param(
             shuffle(1.0, cpu=6.0, waited=0.5), None, CPU, NETWORK, id="a network that was never full"
         ),
-        # 10 GB in 8 s by two disks of 0.1 GB/s: 50 s would have been needed.
-        pytest.param(
-            shuffle(cpu=6.0, input_bytes=int(2.5 * GIGABYTE)),
-            {"disk": 0.1},
-            CPU,
-            DISK,
-            id="bytes from memory",
-        ),
-        pytest.param(
-            shuffle(cpu=0.5), {"network": 1.0, "disk": 1.0}, UNMEASURED, None, id="tasks that only wait"
-        ),
+        # 10 GB in 8 s by two machines of 0.1 GB/s: 50 s would have been needed.
+        pytest.param(shuffle(10.0, cpu=6.0), 0.1, CPU, NETWORK, id="more than the network gives"),
+        pytest.param(shuffle(cpu=0.5), 1.0, UNMEASURED, None, id="tasks that only wait"),
         # Twice as many tasks as cores wait as long as they compute.
         pytest.param(shuffle(cpu=4.0), None, CPU, NETWORK, id="cores that others use as well"),
         pytest.param([TINY], None, SCHEDULER, NETWORK, id="tiny tasks"),
     ],
 )
-def test_what_a_stage_is_bound_by(rows, stated, bound_by, unknown):
+def test_what_a_stage_is_bound_by(rows, rate, bound_by, unknown):
     log = two_machines(rows)
-    ideal = ideal_times(log, achieved_capacity(log) if stated is None else stated_capacity(log, **stated))
+    ideal = ideal_times(log, achieved_capacity(log) if rate is None else network_of(rate))
 
     assert ideal.bottlenecks()[0, 0] == bound_by
     assert unknown not in ideal.seconds()[0, 0]
@@ -154,8 +146,8 @@ def test_a_run_is_bound_by_what_binds_its_longest_stages():
     ]
     log = two_machines(rows)
 
-    assert next(ideal_times(log, stated_capacity(log)).bottlenecks_of_run()) == NETWORK
-    assert ideal_times(log, stated_capacity(log)).seconds_of_run() == pytest.approx({CPU: 7.0 + 1.0})
+    assert next(ideal_times(log, network_of(None)).bottlenecks_of_run()) == NETWORK
+    assert ideal_times(log, network_of(None)).seconds_of_run() == pytest.approx({CPU: 7.0 + 1.0})
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -168,7 +160,7 @@ def test_what_holds_of_whatever_tasks_did(seed):
     waited = np.stack(list(blocked_seconds(log.task_columns).values()))
     assert (waited >= 0.0).all()
     assert (waited.sum(axis=0) <= log.task_columns.seconds + 1e-6).all()
-    capacity = stated_capacity(log, network=0.1, disk=0.1)
+    capacity = network_of(0.1)
     tasks = log.task_columns
 
     for (stage_id, _), ideal in ideal_times(log, capacity).seconds().items():
@@ -223,9 +215,3 @@ def test_the_rate_that_tasks_achieved(rows, executors, rate):
 
     assert capacity.network_gigabytes_per_second == (None if rate is None else pytest.approx(rate))
     assert (capacity.source, capacity.cores) == ("achieved", sum(each.cores for each in executors))
-
-
-@pytest.mark.parametrize("rate", [0.0, -1.0, float("nan"), float("inf")])
-def test_a_stated_rate_must_be_one(rate):
-    with pytest.raises(InvalidParameterError, match="disk"):
-        stated_capacity(event_log([task()]), disk=rate)

@@ -29,20 +29,17 @@ def test_the_page(analyze, tmp_path):
 
 
 def test_the_profile_as_json_leaves_nothing_else_on_standard_output(analyze):
-    out, err = analyze(LOG, "--output", "-", "--scale", "0.25", "--iterations", "4")
+    out, err = analyze(LOG, "--output", "-")
     profile = RunProfile.from_dict(json.loads(out))
-    assert (profile.scale, profile.iterations, profile.event_log) == (0.25, 4, str(LOG))
+    assert profile.event_log == str(LOG)
     assert profile.headline in err.replace("\n  ", " ")
 
 
-def test_machines_as_they_are_stated_and_others(analyze):
-    options = ["--network", "0.05", "--disk", "0.2", "--executors", "1,3"]
+def test_other_machines(analyze):
+    options = ["--executors", "1,3"]
     options += ["--what-if", "network=2", "disk=2", "--what-if", "cores=4"]
     out, _ = analyze(LOG, *options, "--output", "-")
     profile = RunProfile.from_dict(json.loads(out))
-    assert profile.capacity is not None
-    assert profile.capacity.source == "stated"
-    assert profile.capacity.network_gigabytes_per_second == 0.05
     assert [size.executors for size in profile.sizes] == [1, 3]
     assert [each.change for each in profile.what_ifs] == [
         "twice the network, twice the disks",
@@ -54,7 +51,7 @@ def test_several_logs_are_told_one_after_another(analyze, plain_log, tmp_path):
     other_log = tmp_path / "app-2"
     other_log.write_bytes(plain_log)
     logs = [LOG, other_log, LOG]
-    out, _ = analyze(*logs, "--scale", "0.1")
+    out, _ = analyze(*logs)
     assert len(re.findall(r"^shuffle \(app-", out, re.MULTILINE)) == 3
     documents = json.loads(analyze(*logs, "--output", "-").out)
     assert [RunProfile.from_dict(each).event_log for each in documents] == list(map(str, logs))
@@ -172,10 +169,8 @@ def test_options_that_do_not_go_together(options, message, analyze, monkeypatch,
     "options",
     [
         (),
-        (LOG, "--network", "0"),
         (LOG, "--executors", "0"),
         *((LOG, "--what-if", change) for change in ("memory=2", "network", "network=0", "cores=1.5")),
-        (LOG, "--iterations", "many"),
     ],
 )
 def test_a_command_line_that_cannot_be_understood(options, misunderstood):

@@ -195,11 +195,10 @@ function tasksOf({ tasks, failed_tasks: failed }) {
 
 function capacityOf(capacity) {
   if (!capacity) return null;
-  const { cores, network_gigabytes_per_second: network, disk_gigabytes_per_second: disk, source } = capacity;
+  const { cores, network_gigabytes_per_second: network, source } = capacity;
   const told = [
     counted(cores, "core"),
     Number.isFinite(network) ? `${bandwidth(network)} over the network` : "",
-    Number.isFinite(disk) ? `${bandwidth(disk)} to its disks` : "",
   ];
   return `${told.filter(Boolean).join(", ")} (${sourceWords(source)})`;
 }
