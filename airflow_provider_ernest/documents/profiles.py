@@ -172,6 +172,7 @@ class Capacity(Document):
 
     cores: int  # tasks that it runs at once
     network_gigabytes_per_second: float | None = None  # in one direction
+    disk_gigabytes_per_second: float | None = None  # of all its disks; only earlier versions were told it
     # "measured" (by the probe) or "achieved" (the most that this run's own tasks got, a lower bound)
     source: str = "achieved"
 

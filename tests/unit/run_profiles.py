@@ -104,7 +104,9 @@ def network_bound(**changes: Any) -> RunProfile:
                 (profiles.UNEXPLAINED, 1, 0.7, 44.5),
             )
         ),
-        capacity=Capacity(cores=2, network_gigabytes_per_second=0.0625, source="measured"),
+        capacity=Capacity(
+            cores=2, network_gigabytes_per_second=0.0625, disk_gigabytes_per_second=0.4, source="measured"
+        ),
         ideal_seconds={CPU: 19.4, NETWORK: 32.8, DISK: 6.3},
         what_ifs=(
             WhatIf(change="half the network", seconds=71.9, change_percent=63.4),
