@@ -9,12 +9,7 @@ from urllib.parse import quote
 
 from airflow.sdk import Asset, AssetWatcher
 
-from airflow_provider_ernest.triggers.jar_hash import (
-    DEFAULT_POLL_SECONDS,
-    DEFAULT_SETTLE_SECONDS,
-    JarHashTrigger,
-    watched_paths,
-)
+from airflow_provider_ernest.triggers.jar_hash import DEFAULT_POLL_SECONDS, JarHashTrigger, watched_paths
 
 _DIGITS = 12
 
@@ -24,9 +19,7 @@ def application_changed(
     application: str,
     *,
     dependencies: str | Sequence[str] = (),
-    store: str | None = None,
     poll_seconds: float = DEFAULT_POLL_SECONDS,
-    settle_seconds: float = DEFAULT_SETTLE_SECONDS,
 ) -> Asset:
     """An asset with an event for each change of a job's application; see `JarHashTrigger`.
 
@@ -40,24 +33,20 @@ def application_changed(
         application: path or address of the JAR or .py file.
         dependencies: the ``py_files`` and ``jars`` that the job is submitted with, in a list or a text with
             commas: the model's hash is one of all of them.
-        store: root of the model store; None for ``[ernest] store``.
         poll_seconds: between two looks.
-        settle_seconds: for how long files must stay as they are before they are read.
 
     Raises:
         InvalidParameterError: the application is on the cluster's machines, where Airflow cannot watch it.
     """
     own, *others = watched_paths(application, dependencies)
     # What tells the asset from others, without addresses, for they may hold credentials.
-    identity = hashlib.sha256(json.dumps([job, own, sorted(others), store]).encode("ascii")).hexdigest()
+    identity = hashlib.sha256(json.dumps([job, own, sorted(others)]).encode("ascii")).hexdigest()
     name = f"ernest-application-{quote(job, safe='')}-{identity[:_DIGITS]}"
     trigger = JarHashTrigger(
         application=own,
         job=job,
         dependencies=others,
-        store=store,
         poll_seconds=poll_seconds,
-        settle_seconds=settle_seconds,
     )
     return Asset(
         # And no URI of its own: for one with a scheme each parse of the DAG file would load all providers.

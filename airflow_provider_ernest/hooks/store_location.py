@@ -1,4 +1,4 @@
-"""Where models are kept."""
+"""Where models are kept, and what is configured beside it."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from airflow.sdk.io import ObjectStoragePath
+
+    from airflow_provider_ernest.store.store import ModelStore
 
 
 def configured(kind: str) -> str:
@@ -38,3 +40,10 @@ def store_root(root: str | None = None) -> Path | ObjectStoragePath:
         if not has_fs(path.protocol) and path.protocol not in available_protocols():
             raise ValueError(f"Unsupported filesystem: {path.protocol!r}")
         return path
+
+
+def model_store() -> ModelStore:
+    """The model store that is configured; raises as `store_root`."""
+    from airflow_provider_ernest.store.store import ModelStore
+
+    return ModelStore(store_root())

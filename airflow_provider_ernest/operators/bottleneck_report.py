@@ -43,10 +43,9 @@ class BottleneckReportOperator(OfJob, BaseOperator):
         job: names the job in the store and the iterations of production.
         goal: of production: its range of executors and its scale.
         model: the `Model` document fitted to the runs, also as JSON text; None to report without it.
-        store: root of the model store; None for ``[ernest] store``.
     """
 
-    template_fields: Sequence[str] = ("observations", "job", "goal", "model", "store")
+    template_fields: Sequence[str] = ("observations", "job", "goal", "model")
     operator_extra_links = (ModelFitLink(),)
     ui_color = "#e4ddf4"
 
@@ -57,7 +56,6 @@ class BottleneckReportOperator(OfJob, BaseOperator):
         job: SparkJob | Mapping[str, Any],
         goal: SizingGoal | Mapping[str, Any] | str,
         model: Any = None,
-        store: str | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
@@ -65,7 +63,6 @@ class BottleneckReportOperator(OfJob, BaseOperator):
         self._keep_job(job)
         self.goal: Any = as_template(SizingGoal, goal, "goal")
         self.model = model
-        self.store = store
 
     def execute(self, context: Context) -> dict[str, Any] | None:
         """Return the report; None if there is none."""
@@ -86,15 +83,14 @@ class BottleneckReportOperator(OfJob, BaseOperator):
             self.log.info("%s", line)
         for warning in report.warnings:
             self.log.warning("%s", warning)
-        keep(report, store=self.store, what="The report of bottlenecks", log=self.log)
+        keep(report, what="The report of bottlenecks", log=self.log)
         return report.to_dict()
 
     def _report(self, context: Context) -> BottleneckReport | None:
         from airflow_provider_ernest.clarity.bottleneck_report import profiles_of, report_of
         from airflow_provider_ernest.documents.models import Model
         from airflow_provider_ernest.documents.runs import Observation
-        from airflow_provider_ernest.hooks.store_location import store_root
-        from airflow_provider_ernest.store.store import ModelStore
+        from airflow_provider_ernest.hooks.store_location import model_store
 
         observations = [
             Observation.from_dict(each) for each in documents("observations", self.observations) if each
@@ -102,7 +98,7 @@ class BottleneckReportOperator(OfJob, BaseOperator):
         if not observations:
             self.log.warning("There is no report of bottlenecks: no sample run was made, or none succeeded.")
             return None
-        records = profiles_of(observations, job=self.job["name"], store=ModelStore(store_root(self.store)))
+        records = profiles_of(observations, job=self.job["name"], store=model_store())
         if not records:
             self.log.warning(
                 "There is no report of bottlenecks: none of the %d sample runs left a profile. Their tasks' "

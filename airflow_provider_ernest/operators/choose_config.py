@@ -88,7 +88,6 @@ class ChooseConfigOperator(OfJob, EmitsLineage, BaseOperator):
         explore: within which limits the run may take another size to learn from it; None for never. It goes
             by the runs that a `RecordRunOperator` behind production has recorded.
         runs_per_month: how often the job runs, where `explore` does not state it.
-        store: root of the model store; None for ``[ernest] store``.
 
     Raises:
         InfeasibleGoalError: the goal cannot be met; says what can. What was considered is pushed as
@@ -111,7 +110,6 @@ class ChooseConfigOperator(OfJob, EmitsLineage, BaseOperator):
         "input_amount",
         "explore",
         "runs_per_month",
-        "store",
     )
     operator_extra_links = (ModelFitLink(),)
     ui_color = "#d9edc8"
@@ -134,7 +132,6 @@ class ChooseConfigOperator(OfJob, EmitsLineage, BaseOperator):
         input_amount: Any = None,
         explore: Exploration | Mapping[str, Any] | str | None = None,
         runs_per_month: Any = None,
-        store: str | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
@@ -156,7 +153,6 @@ class ChooseConfigOperator(OfJob, EmitsLineage, BaseOperator):
         self.input_amount = input_amount
         self.explore: Any = explore and as_template(Exploration, explore, "explore")
         self.runs_per_month = runs_per_month
-        self.store = store
 
     def job_conf(self, key: str = "spark_conf") -> JobConf:
         """Return the ``conf`` of a production task: the job's properties, overridden by the decided ones.
@@ -214,9 +210,7 @@ class ChooseConfigOperator(OfJob, EmitsLineage, BaseOperator):
                 goal = replace(goal, fallback_executors=known)
             offered = offered_by(goal, types)
             if goal.allocation == DYNAMIC:
-                offered = with_allocations(
-                    offered, goal, store=optional_text(self.store), iterations=iterations, log=self.log
-                )
+                offered = with_allocations(offered, goal, iterations=iterations, log=self.log)
             limits = settings_of(Exploration, self.explore, "explore") if self.explore else None
             possible = only_tried(goal, offered) if limits else offered
             choice = decide(goal, possible, iterations=iterations)
@@ -228,7 +222,6 @@ class ChooseConfigOperator(OfJob, EmitsLineage, BaseOperator):
                     limits,
                     goal=goal,
                     offered=offered,
-                    store=optional_text(self.store),
                     runs_per_month=optional_number("runs_per_month", self.runs_per_month),
                     today=datetime.now(getattr(dag, "timezone", UTC)).date(),
                     iterations=iterations,
@@ -264,7 +257,7 @@ class ChooseConfigOperator(OfJob, EmitsLineage, BaseOperator):
             from airflow_provider_ernest.operators.recording import keep
 
             # Production waits for the decision, not for its record.
-            keep(record, store=optional_text(self.store), what="The decision", log=self.log)
+            keep(record, what="The decision", log=self.log)
         else:
             self.log.warning(
                 "The decision is not recorded: neither a model nor the parameter job names its job."

@@ -31,7 +31,7 @@ from airflow_provider_ernest.decision.trainings import TrainedType
 from airflow_provider_ernest.documents.decisions import Decision, DecisionRecord, ProductionRun
 from airflow_provider_ernest.documents.models import Model, TrainedMachine, TrainingCluster
 from airflow_provider_ernest.exceptions import ErnestError, InvalidDocumentError, MissingResourceError
-from airflow_provider_ernest.hooks.store_location import store_root
+from airflow_provider_ernest.hooks.store_location import model_store
 from airflow_provider_ernest.operators.task_context import event_logs
 from airflow_provider_ernest.places import place_of
 from airflow_provider_ernest.settings.values import (
@@ -46,7 +46,6 @@ from airflow_provider_ernest.settings.values import (
 )
 from airflow_provider_ernest.spark.machines import Machine
 from airflow_provider_ernest.spark.sizing import event_log_conf, sizing_conf
-from airflow_provider_ernest.store.store import ModelStore
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -245,15 +244,13 @@ MOST_EXPLORED = 100  # decisions and runs that are looked at: more than a month 
 MOST_LOGS = 3  # so many are tried, the newest runs' first, where no run has left a profile
 
 
-def with_allocations(
-    offered: Offered, goal: SizingGoal, *, store: str | None, iterations: int | None, log: Any
-) -> Offered:
+def with_allocations(offered: Offered, goal: SizingGoal, *, iterations: int | None, log: Any) -> Offered:
     """Add what each type's runs say of dynamic allocation: by stored profiles, else by an event log."""
     from airflow_provider_ernest.clarity.replay_dynamic import bounds_to_try
     from airflow_provider_ernest.clarity.replay_scaled import replay_allocations
 
     def completed(offer: Offer) -> Offer:
-        profiles = _profiles(offer.model, store=store, log=log)
+        profiles = _profiles(offer.model, log=log)
         allocations = replay_allocations(
             profiles,
             allowed=bounds_to_try(offer.counts),
@@ -266,13 +263,13 @@ def with_allocations(
     return replace(offered, offers=[completed(offer) for offer in offered.offers])
 
 
-def _profiles(model: Model, *, store: str | None, log: Any) -> list[RunProfile]:
+def _profiles(model: Model, *, log: Any) -> list[RunProfile]:
     from airflow_provider_ernest.clarity.bottleneck_report import profiles_of
     from airflow_provider_ernest.clarity.profile import profile_run
     from airflow_provider_ernest.eventlog.reading import read_event_log
 
     try:
-        records = profiles_of(model.observations, job=model.job, store=ModelStore(store_root(store)))
+        records = profiles_of(model.observations, job=model.job, store=model_store())
         if records:
             return [record.profile for record in records]
     except ErnestError as error:
@@ -301,7 +298,6 @@ def with_exploration(
     *,
     goal: SizingGoal,
     offered: Offered,
-    store: str | None,
     runs_per_month: float | None,
     today: date,
     iterations: int | None,
@@ -319,13 +315,13 @@ def with_exploration(
     if len(offered.offers) != 1:
         log.warning("No exploration: it is for one type of machine.")
         return decision
-    (offer,), model_store = offered.offers, ModelStore(store_root(store))
+    (offer,), store = offered.offers, model_store()
     job, name = offer.model.job, offer.type_name
-    records = model_store.newest(DecisionRecord, job, name, limit=MOST_EXPLORED)
+    records = store.newest(DecisionRecord, job, name, limit=MOST_EXPLORED)
     by_id = {record.id: record for record in records}
     runs = [
         (run, by_id[run.decision_id])
-        for run in model_store.newest(ProductionRun, job, name, limit=MOST_EXPLORED)
+        for run in store.newest(ProductionRun, job, name, limit=MOST_EXPLORED)
         if run.decision_id in by_id
     ]
     if runs and (told := what_it_told(runs[-1][0], runs[-1][1].decision, decision)):

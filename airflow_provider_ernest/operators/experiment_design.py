@@ -20,7 +20,6 @@ from airflow_provider_ernest.settings.values import (
     documents,
     optional_document,
     optional_number,
-    optional_text,
     optional_whole_number,
     settings_of,
     whole_number,
@@ -317,7 +316,6 @@ class NextRunsOperator(OfJob, BaseOperator):
         model: how the model will be fitted; None for the most accurate way known.
         history: past runs of one type, from a `ReadHistoryOperator`, also as JSON text.
         billed_machines: machines billed during a sample run however few it uses; None for the run's own.
-        store: root of the model store; None for ``[ernest] store``.
     """
 
     template_fields: Sequence[str] = (
@@ -331,7 +329,6 @@ class NextRunsOperator(OfJob, BaseOperator):
         "model",
         "history",
         "billed_machines",
-        "store",
     )
     ui_color = "#cfe8e4"
 
@@ -348,7 +345,6 @@ class NextRunsOperator(OfJob, BaseOperator):
         model: ModelSettings | Mapping[str, Any] | str | None = None,
         history: Any = None,
         billed_machines: Number | None = None,
-        store: str | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
@@ -362,7 +358,6 @@ class NextRunsOperator(OfJob, BaseOperator):
         self.model: Any = as_template(ModelSettings, model or ModelSettings(), "model")
         self.history = history
         self.billed_machines = billed_machines
-        self.store = store
 
     def execute(self, context: Context) -> list[dict[str, Any]]:
         """Choose, say why, and hand on."""
@@ -420,16 +415,15 @@ class NextRunsOperator(OfJob, BaseOperator):
         )
 
     def _believed(self, instance_type: str, observed: Sequence[Observation]) -> dict[str, Any]:
-        from airflow_provider_ernest.hooks.store_location import store_root
+        from airflow_provider_ernest.hooks.store_location import model_store
         from airflow_provider_ernest.operators.fit_model import prior_of
         from airflow_provider_ernest.prediction.predict import default_terms
         from airflow_provider_ernest.prediction.terms import check_terms
-        from airflow_provider_ernest.store.store import ModelStore
 
         settings = settings_of(ModelSettings, self.model, "model")
         terms = check_terms(settings.terms or default_terms(settings.method))
         prior = prior_of(
-            ModelStore(store_root(optional_text(self.store))),
+            model_store(),
             settings,
             observed,
             job=self.job["name"],

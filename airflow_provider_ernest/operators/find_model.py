@@ -15,7 +15,7 @@ from airflow.sdk import BaseOperator, Context
 from jinja2 import TemplateError
 
 from airflow_provider_ernest.exceptions import InvalidParameterError, StoreError
-from airflow_provider_ernest.hooks.store_location import store_root
+from airflow_provider_ernest.hooks.store_location import model_store
 from airflow_provider_ernest.lineage import EmitsLineage
 from airflow_provider_ernest.links.spark_history import ModelFitLink
 from airflow_provider_ernest.operators.task_context import (
@@ -92,7 +92,6 @@ class FindModelOperator(OfJob, EmitsLineage, BaseOperator, SkipMixin):
         bounds: of the sample runs, as are `clusters`, `staging_uri` and `run_timeout_seconds`. If `clusters`
             is given, all settings and local files are checked with their templates rendered, before anything
             is started.
-        store: root of the model store; None for ``[ernest] store``.
         on_stale: callables or Airflow notifiers, called if a model is marked.
 
     Raises:
@@ -109,7 +108,6 @@ class FindModelOperator(OfJob, EmitsLineage, BaseOperator, SkipMixin):
         "bounds",
         "staging_uri",
         "run_timeout_seconds",
-        "store",
     )
     operator_extra_links = (ModelFitLink(),)
     ui_color = "#dfe6d0"
@@ -128,7 +126,6 @@ class FindModelOperator(OfJob, EmitsLineage, BaseOperator, SkipMixin):
         clusters: Sequence[PlannedCluster] = (),
         staging_uri: str | None = None,
         run_timeout_seconds: Number | None = None,
-        store: str | None = None,
         on_stale: Any = (),
         **kwargs: Any,
     ) -> None:
@@ -143,7 +140,6 @@ class FindModelOperator(OfJob, EmitsLineage, BaseOperator, SkipMixin):
         self.clusters = clusters
         self.staging_uri = staging_uri
         self.run_timeout_seconds = run_timeout_seconds
-        self.store = store
         self.on_stale = on_stale
 
     def execute(self, context: Context) -> dict[str, Any]:
@@ -186,8 +182,7 @@ class FindModelOperator(OfJob, EmitsLineage, BaseOperator, SkipMixin):
         for key, value in pushed.items():
             context["ti"].xcom_push(key=key, value=value)
         marks = [each.mark for each in found.values() if each.mark is not None]
-        store = optional_text(self.store)
-        keep_marks(marks, store=store, callbacks=self.on_stale, context=context, log=self.log)
+        keep_marks(marks, callbacks=self.on_stale, context=context, log=self.log)
         self.add_lineage(*marks, inputs=[self._rendered_input().path], found=[*reused.values()])
         self._skip({*reused}, context)
         return summary
@@ -271,10 +266,9 @@ class FindModelOperator(OfJob, EmitsLineage, BaseOperator, SkipMixin):
         self, artifact_sha256: str | None, conditions: Mapping[str, RunConditions], context: Context
     ) -> dict[str, Found]:
         from airflow_provider_ernest.learning.reuse import Run, find_stored, none_found
-        from airflow_provider_ernest.store.store import ModelStore
 
         goal = settings_of(SizingGoal, self.goal, "goal")
-        store = ModelStore(store_root(optional_text(self.store)))
+        store = model_store()
         run = Run(
             job=self._rendered_job().name,
             artifact_sha256=artifact_sha256,
@@ -307,7 +301,7 @@ class FindModelOperator(OfJob, EmitsLineage, BaseOperator, SkipMixin):
         if not (training and most_seconds and is_comparable):
             return False
         job = self._rendered_job().name
-        leases = TrainingLeases(store_root(optional_text(self.store)), job, artifact_sha256)
+        leases = TrainingLeases(model_store().root, job, artifact_sha256)
         tasks = tuple(task_id for each in training for task_id in each["training_tasks"])
         try:
             other, is_first = _turn(leases, tasks, most_seconds=most_seconds, context=context)

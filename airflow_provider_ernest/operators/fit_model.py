@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseOperator, Context
 
-from airflow_provider_ernest.hooks.store_location import store_root
+from airflow_provider_ernest.hooks.store_location import model_store
 from airflow_provider_ernest.lineage import EmitsLineage
 from airflow_provider_ernest.links.spark_history import ModelFitLink
 from airflow_provider_ernest.operators.task_context import (
@@ -75,7 +75,6 @@ class FitModelOperator(OfJob, EmitsLineage, BaseOperator):
             ``master_price_per_hour`` and ``market``, also as templates; None if unknown.
         training_begins_with: ids of the tasks that design the runs: if none of them started, this task ends
             as they did.
-        store: root of the model store; None for ``[ernest] store``.
 
     Raises:
         FitError, TooFewObservationsError: the observations do not determine the model.
@@ -95,7 +94,6 @@ class FitModelOperator(OfJob, EmitsLineage, BaseOperator):
         "instance_type",
         "history",
         "machine",
-        "store",
     )
     operator_extra_links = (ModelFitLink(),)
     ui_color = "#d5e4f7"
@@ -116,7 +114,6 @@ class FitModelOperator(OfJob, EmitsLineage, BaseOperator):
         history: Any = None,
         machine: Mapping[str, Any] | None = None,
         training_begins_with: Sequence[str] = (),
-        store: str | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
@@ -132,19 +129,17 @@ class FitModelOperator(OfJob, EmitsLineage, BaseOperator):
         self.history = history
         self.machine = machine
         self.training_begins_with = training_begins_with
-        self.store = store
 
     def execute(self, context: Context) -> dict[str, Any] | None:
         """Fit, validate, store, judge; nothing where no run is known."""
         from airflow_provider_ernest.documents.runs import Design, Observation
         from airflow_provider_ernest.exceptions import TooFewObservationsError
-        from airflow_provider_ernest.store.store import ModelStore
         from airflow_provider_ernest.views.tables import model_table
 
         if self.training_begins_with:
             end_unless_begun(context, self.training_begins_with)
         with no_vain_retries(), failure_pushed(context):
-            store = ModelStore(store_root(self.store))
+            store = model_store()
             # All settings are read before the fit, so that a mistake in them fails first.
             settings = settings_of(ModelSettings, self.model, "model")
             goal = settings_of(SizingGoal, self.goal, "goal")

@@ -7,14 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseOperator, Context
 
-from airflow_provider_ernest.hooks.store_location import store_root
+from airflow_provider_ernest.hooks.store_location import model_store
 from airflow_provider_ernest.operators.task_context import folder, no_vain_retries
-from airflow_provider_ernest.settings.values import (
-    Number,
-    optional_number,
-    optional_text,
-    optional_whole_number,
-)
+from airflow_provider_ernest.settings.values import Number, optional_number, optional_whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,14 +35,13 @@ class PruneStoreOperator(BaseOperator):
         event_logs: also remove event logs below ``[ernest] event_logs`` on this worker, with the last
             document that names them.
         dry_run: only log what would be removed.
-        store: root of the model store; None for ``[ernest] store``.
 
     Raises:
         InvalidParameterError: a number is impossible.
         StoreError: the store cannot be read, or something could not be removed; what comes after it stays.
     """
 
-    template_fields: Sequence[str] = ("older_than_days", "keep_models", "event_logs", "is_dry_run", "store")
+    template_fields: Sequence[str] = ("older_than_days", "keep_models", "event_logs", "is_dry_run")
     ui_color = "#e4dcf2"
 
     def __init__(
@@ -57,7 +51,6 @@ class PruneStoreOperator(BaseOperator):
         keep_models: Number | None = None,
         event_logs: bool | str = False,
         dry_run: bool | str = False,
-        store: str | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
@@ -66,14 +59,12 @@ class PruneStoreOperator(BaseOperator):
         self.event_logs = event_logs
         # BaseOperator has a method of the parameter's name.
         self.is_dry_run = dry_run
-        self.store = store
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Plan, remove, log."""
         from airflow_provider_ernest.processes import sweep
         from airflow_provider_ernest.settings.values import truth
         from airflow_provider_ernest.store.pruning import Prune, retention_days, retention_models
-        from airflow_provider_ernest.store.store import ModelStore
 
         with no_vain_retries():
             dry_run = truth("dry_run", self.is_dry_run)
@@ -92,7 +83,7 @@ class PruneStoreOperator(BaseOperator):
             if models is None:
                 models = retention_models(_configured("retention_models"))
             prune = Prune(
-                store=ModelStore(store_root(optional_text(self.store))),
+                store=model_store(),
                 now=datetime.now(UTC),
                 older_than_days=days,
                 keep_models=models,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseOperator, Context
 
-from airflow_provider_ernest.hooks.store_location import store_root
+from airflow_provider_ernest.hooks.store_location import model_store
 from airflow_provider_ernest.operators.task_context import OfJob, failure_pushed, no_vain_retries
 from airflow_provider_ernest.settings import EventLogs, ExpectedInput, SampledInput, SparkJob
 from airflow_provider_ernest.settings.values import (
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.history.next_run import NextInput
     from airflow_provider_ernest.history.observations import History, TodaysRun
     from airflow_provider_ernest.history.sizes import Today
-    from airflow_provider_ernest.store.store import ModelStore
 
 PRODUCTION = "production"
 """The name of what a job runs on where neither its logs nor the user tell it."""
@@ -64,7 +63,6 @@ class ReadHistoryOperator(OfJob, BaseOperator):
             templates, None if unknown. None where the past runs are all there is to learn from.
         conditions: of this run by type: ``find.output["conditions"]``, also as JSON text.
         artifact_sha256: ``find.output["artifact_sha256"]``.
-        store: root of the model store; None for ``[ernest] store``.
 
     Raises:
         MissingResourceError: there is no such place, or no library that reads it.
@@ -79,7 +77,6 @@ class ReadHistoryOperator(OfJob, BaseOperator):
         "types",
         "conditions",
         "artifact_sha256",
-        "store",
     )
     ui_color = "#e8e4cf"
 
@@ -93,7 +90,6 @@ class ReadHistoryOperator(OfJob, BaseOperator):
         types: Sequence[Mapping[str, Any]] | None = None,
         conditions: Any = None,
         artifact_sha256: str | None = None,
-        store: str | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
@@ -103,7 +99,6 @@ class ReadHistoryOperator(OfJob, BaseOperator):
         self.types = types
         self.conditions = conditions
         self.artifact_sha256 = artifact_sha256
-        self.store = store
         self._others: set[str] = set()
 
     def execute(self, context: Context) -> dict[str, Any]:
@@ -122,11 +117,6 @@ class ReadHistoryOperator(OfJob, BaseOperator):
                 self.log.warning("%s: no past run of the job counts; sample runs are made as usual.", name)
             self._tell(history)
         return {name: _document(history) for name, history in by_type.items()}
-
-    def _model_store(self) -> ModelStore:
-        from airflow_provider_ernest.store.store import ModelStore
-
-        return ModelStore(store_root(optional_text(self.store)))
 
     def _tell(self, history: History) -> None:
         from airflow_provider_ernest.views.tables import past_runs_table
@@ -156,7 +146,7 @@ class ReadHistoryOperator(OfJob, BaseOperator):
             return {}
         today = today_of(good)
         name = logs.instance_type or today.instance_type or PRODUCTION
-        holds_since = _holds_since(self._model_store(), self._rendered_job().name, name)
+        holds_since = _holds_since(model_store(), self._rendered_job().name, name)
         history = history_of(oldest_first, today, most_runs=logs.most_runs, holds_since=holds_since)
         of_type = [replace(run, instance_type=name) for run in history.observations]
         history = replace(history, observations=tuple(of_type))
@@ -196,7 +186,7 @@ class ReadHistoryOperator(OfJob, BaseOperator):
             return None, next_input(today, runs, moment=moment)
         named = amount_of(settings_of(ExpectedInput, self.next_input, "next_input"))
         job = self._rendered_job().name
-        decisions = self._model_store().newest(DecisionRecord, job, name, limit=len(runs))
+        decisions = model_store().newest(DecisionRecord, job, name, limit=len(runs))
         told = next_input(today, runs, moment=moment, named=named, decisions=decisions)
         return named_amount(named, runs), told
 
@@ -208,17 +198,12 @@ class ReadHistoryOperator(OfJob, BaseOperator):
         from airflow_provider_ernest.operators.recording import keep
 
         job = self._rendered_job().name
-        known = self._model_store().newest(ProfileRecord, job, instance_type, limit=10)
+        known = model_store().newest(ProfileRecord, job, instance_type, limit=10)
         if all(record.profile.application_id != profile.application_id for record in known):
             record = ProfileRecord(
                 **new_stamp(), job=job, instance_type=instance_type, purpose=OF_PRODUCTION, profile=profile
             )
-            keep(
-                record,
-                store=optional_text(self.store),
-                what="Why the job takes as long as it does",
-                log=self.log,
-            )
+            keep(record, what="Why the job takes as long as it does", log=self.log)
 
     def _basis(
         self, logs: EventLogs, runs: Sequence[PastRun], today: Today, instance_type: str
@@ -308,7 +293,7 @@ class ReadHistoryOperator(OfJob, BaseOperator):
         if job.sample_iterations != job.iterations:
             note = "No past run counts: they made other iterations than the model is trained with."
             return History(notes=(note,))
-        store = self._model_store()
+        store = model_store()
         conditions = pushed_conditions(self.conditions, name)
         holds_since = _holds_since(store, job.name, name)
         history = observations_of(

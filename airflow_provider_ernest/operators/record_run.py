@@ -64,7 +64,6 @@ class RecordRunOperator(EmitsLineage, BaseOperator):
         event_log: Spark's event log of the run, or its folder: a path or any URL of Airflow's object storage.
         application_id: Spark's id of the run, to find its log in a folder with others; not needed if
             production got `job_conf`, by which its log names the task.
-        store: root of the model store; None for ``[ernest] store``.
         on_stale: callables or Airflow notifiers, called if the model no longer holds for the job.
     """
 
@@ -77,7 +76,6 @@ class RecordRunOperator(EmitsLineage, BaseOperator):
         "executors",
         "event_log",
         "application_id",
-        "store",
     )
     operator_extra_links = (ModelFitLink(),)
     ui_color = "#d5e4f7"
@@ -93,7 +91,6 @@ class RecordRunOperator(EmitsLineage, BaseOperator):
         executors: Number | None = None,
         event_log: str | None = None,
         application_id: str | None = None,
-        store: str | None = None,
         on_stale: Any = (),
         **kwargs: Any,
     ) -> None:
@@ -106,7 +103,6 @@ class RecordRunOperator(EmitsLineage, BaseOperator):
         self.executors = executors
         self.event_log = event_log
         self.application_id = application_id
-        self.store = store
         self.on_stale = on_stale
 
     def execute(self, context: Context) -> dict[str, Any] | None:
@@ -117,7 +113,6 @@ class RecordRunOperator(EmitsLineage, BaseOperator):
             decision=self.decision,
             application=optional_text(self.application),
             submit_options=self.submit_options or {},
-            store=optional_text(self.store),
             on_stale=self.on_stale,
             context=context,
             log=self.log,

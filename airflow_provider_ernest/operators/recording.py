@@ -26,7 +26,7 @@ from airflow_provider_ernest.documents.profiles import PRODUCTION, SAMPLE, Capac
 from airflow_provider_ernest.documents.runs import Observation, ReplayedSize, RunConditions
 from airflow_provider_ernest.eventlog.run_facts import read_run
 from airflow_provider_ernest.exceptions import ErnestError, MissingResourceError
-from airflow_provider_ernest.hooks.store_location import store_root
+from airflow_provider_ernest.hooks.store_location import model_store
 from airflow_provider_ernest.operators.task_context import (
     artifact_hash,
     in_time,
@@ -36,7 +36,6 @@ from airflow_provider_ernest.operators.task_context import (
 from airflow_provider_ernest.privacy import without_credentials
 from airflow_provider_ernest.settings.values import optional_document
 from airflow_provider_ernest.spark.runs import TimedRun, time_run
-from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.words import duration, signed_percentage
 
 if TYPE_CHECKING:
@@ -64,13 +63,13 @@ class UntimedRunError(Exception):
     """How long a run took is unknown, so it cannot be recorded."""
 
 
-def keep(*documents: Record, store: str | None, what: str, log: Any) -> bool:
+def keep(*documents: Record, what: str, log: Any) -> bool:
     """Save documents in the model store; see `record_in_time`."""
 
     def save() -> None:
-        model_store = ModelStore(store_root(store))
+        store = model_store()
         for document in documents:
-            model_store.save(document)
+            store.save(document)
 
     return record_in_time(save, what=what, log=log)
 
@@ -109,7 +108,6 @@ def keep_profile(
     artifact_sha256: str | None,
     iterations: int | None,
     capacity: Capacity | None,
-    store: str | None,
     log: Any,
 ) -> None:
     """Profile a run by its event log and save the profile. Failures are warnings: the run itself is done."""
@@ -141,7 +139,7 @@ def keep_profile(
             artifact_sha256=artifact_sha256,
             origin=run.origin,
         )
-        ModelStore(store_root(store)).save(record)
+        model_store().save(record)
         log.info("%s", made.headline)
 
     try:
@@ -180,15 +178,13 @@ def median_bandwidth(machines: Sequence[Machine]) -> ClusterBandwidth | None:
     )
 
 
-def keep_marks(
-    marks: Sequence[ModelMark], *, store: str | None, callbacks: Any, context: Context, log: Any
-) -> None:
+def keep_marks(marks: Sequence[ModelMark], *, callbacks: Any, context: Context, log: Any) -> None:
     """Save new marks and call the callbacks, see `notify_stale`. Never fails the task."""
     if not marks:
         return
     for mark in marks:
         log.warning("STALE: the model %s of %r. %s", mark.model_id, mark.job, mark.reason)
-    keep(*marks, store=store, what="That the model is stale", log=log)
+    keep(*marks, what="That the model is stale", log=log)
     notify_stale(callbacks, context=context, marks=marks, log=log)
 
 
@@ -232,7 +228,6 @@ class Recording:
     application: str | None = None
     submit_options: Mapping[str, Any] = field(default_factory=dict)
     cluster: Any = None
-    store: str | None = None
     on_stale: Any = ()
 
     def record(self, timed: Callable[[Decision], TimedRun]) -> ProductionRun | None:
@@ -259,7 +254,7 @@ class Recording:
         except Exception as error:
             self.log.warning("This production run is not recorded: %s: %s", type(error).__name__, error)
             return None
-        if keep(production, store=self.store, what="This production run", log=self.log):
+        if keep(production, what="This production run", log=self.log):
             self._learn(production, record)
             # Last, because a profile may take long and continue in the background.
             if run.log is not None:
@@ -271,7 +266,6 @@ class Recording:
                     artifact_sha256=production.artifact_sha256,
                     iterations=record.iterations,
                     capacity=network_capacity(cores, production.bandwidth),
-                    store=self.store,
                     log=self.log,
                 )
         return production
@@ -375,13 +369,13 @@ class Recording:
         def follow() -> None:
             from airflow_provider_ernest.learning.production import lesson_of
 
-            lesson = lesson_of(ModelStore(store_root(self.store)), production, record)
+            lesson = lesson_of(model_store(), production, record)
             if lesson.told:
                 self.log.info("%s", lesson.told)
             marks.extend([lesson.mark] if lesson.mark else ())
 
         record_in_time(follow, what="What the model learns from this run", log=self.log)
-        keep_marks(marks, store=self.store, callbacks=self.on_stale, context=self.context, log=self.log)
+        keep_marks(marks, callbacks=self.on_stale, context=self.context, log=self.log)
 
 
 def timed_here(run: SubmittedRun | None, decision: Decision, *, ended_at: float, log: Any) -> TimedRun:

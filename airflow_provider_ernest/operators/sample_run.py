@@ -63,7 +63,6 @@ class SampleRunOperator(OfJob, EmitsLineage, BaseOperator):
         input: the production input, and how a sample of it is taken.
         cluster: `ClusterHandle` document of the cluster to run on.
         staging_uri: s3:// folder that a local application is uploaded to, for EMR; None to refuse one there.
-        store: root of the model store; None for ``[ernest] store``.
         artifact_sha256: hash of the application; see `FitModelOperator`, also for `conditions`.
         wait_timeout_seconds: limit for the wait for executors.
         run_timeout_seconds: limit for the run once it has them; None for no limit.
@@ -82,7 +81,6 @@ class SampleRunOperator(OfJob, EmitsLineage, BaseOperator):
         "input",
         "cluster",
         "staging_uri",
-        "store",
         "artifact_sha256",
         "conditions",
         "wait_timeout_seconds",
@@ -101,7 +99,6 @@ class SampleRunOperator(OfJob, EmitsLineage, BaseOperator):
         input: SampledInput | Mapping[str, Any] | str,  # noqa: A002 - the word that fits
         cluster: Any,
         staging_uri: str | None = None,
-        store: str | None = None,
         artifact_sha256: str | None = None,
         conditions: Any = None,
         wait_timeout_seconds: Number = 1800,
@@ -113,7 +110,6 @@ class SampleRunOperator(OfJob, EmitsLineage, BaseOperator):
         self._keep_job(job, input)
         self.cluster = cluster
         self.staging_uri = staging_uri
-        self.store = store
         self.artifact_sha256 = artifact_sha256
         self.conditions = conditions
         self.wait_timeout_seconds = wait_timeout_seconds
@@ -231,7 +227,7 @@ class SampleRunOperator(OfJob, EmitsLineage, BaseOperator):
         # Failures are warnings: the run is paid for.
         from airflow_provider_ernest.documents.base import new_stamp
         from airflow_provider_ernest.documents.runs import ObservationRecord
-        from airflow_provider_ernest.hooks.store_location import store_root
+        from airflow_provider_ernest.hooks.store_location import model_store
         from airflow_provider_ernest.operators.recording import (
             keep_profile,
             median_bandwidth,
@@ -239,9 +235,8 @@ class SampleRunOperator(OfJob, EmitsLineage, BaseOperator):
             record_in_time,
         )
         from airflow_provider_ernest.operators.task_context import pushed_conditions
-        from airflow_provider_ernest.store.store import ModelStore
 
-        store, artifact_sha256 = optional_text(self.store), optional_text(self.artifact_sha256)
+        artifact_sha256 = optional_text(self.artifact_sha256)
 
         def save() -> None:
             record = ObservationRecord(
@@ -253,7 +248,7 @@ class SampleRunOperator(OfJob, EmitsLineage, BaseOperator):
                 artifact_sha256=artifact_sha256,
                 conditions=pushed_conditions(self.conditions, observation.instance_type),
             )
-            ModelStore(store_root(store)).save(record)
+            model_store().save(record)
 
         record_in_time(save, what="The observation", log=self.log)
         keep_profile(
@@ -263,7 +258,6 @@ class SampleRunOperator(OfJob, EmitsLineage, BaseOperator):
             artifact_sha256=artifact_sha256,
             iterations=observation.iterations,
             capacity=network_capacity(handle.cores_per_machine, median_bandwidth(handle.machines)),
-            store=store,
             log=self.log,
         )
 

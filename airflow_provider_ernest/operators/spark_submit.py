@@ -20,7 +20,7 @@ from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.lineage import EmitsLineage
 from airflow_provider_ernest.links.spark_history import SparkHistoryLink
 from airflow_provider_ernest.operators.task_context import event_logs, no_vain_retries, rendered_texts
-from airflow_provider_ernest.settings.values import NOTHING, optional_document, optional_text
+from airflow_provider_ernest.settings.values import NOTHING, optional_document
 from airflow_provider_ernest.spark.sizing import SIZES, event_log_conf, refuse_sizes
 from airflow_provider_ernest.spark.submit import ErnestSubmitHook, SubmittedRun
 
@@ -51,7 +51,6 @@ class ErnestSparkSubmitOperator(EmitsLineage, SparkSubmitOperator):
         cluster: `ClusterHandle` document, the output of the operator that started or resized the cluster.
         decision: `DecisionRecord` document, ``choose.output["record"]`` of the `ChooseConfigOperator`, also
             as JSON text; None to record nothing.
-        store: root of the model store; None for ``[ernest] store``.
         on_stale: callables or Airflow notifiers, called if the model no longer holds for the job.
         kwargs: the stock operator's arguments. `conn_id` counts without `cluster` only.
 
@@ -63,7 +62,7 @@ class ErnestSparkSubmitOperator(EmitsLineage, SparkSubmitOperator):
         AirflowException: spark-submit ended with another exit code than 0.
     """
 
-    template_fields: Sequence[str] = (*SparkSubmitOperator.template_fields, "cluster", "decision", "store")
+    template_fields: Sequence[str] = (*SparkSubmitOperator.template_fields, "cluster", "decision")
     operator_extra_links = (*SparkSubmitOperator.operator_extra_links, SparkHistoryLink())
     application_id: str | None = None
     """Spark's id of the run, also of a failed one, if known; for `SparkHistoryLink`."""
@@ -73,7 +72,6 @@ class ErnestSparkSubmitOperator(EmitsLineage, SparkSubmitOperator):
         *,
         cluster: Any = None,
         decision: Any = None,
-        store: str | None = None,
         on_stale: Any = (),
         **kwargs: Any,
     ) -> None:
@@ -82,7 +80,6 @@ class ErnestSparkSubmitOperator(EmitsLineage, SparkSubmitOperator):
         refuse_sizes({name: getattr(self, f"_{name}") for name in SIZES})
         self.cluster = cluster
         self.decision = decision
-        self.store = store
         self.on_stale = on_stale
         self._event_logs = ""
         self._production_hook: ProductionHook | None = None
@@ -125,7 +122,6 @@ class ErnestSparkSubmitOperator(EmitsLineage, SparkSubmitOperator):
             application=self.application,
             submit_options=self._submit_options(),
             cluster=self.cluster,
-            store=optional_text(self.store),
             on_stale=self.on_stale,
             context=context,
             log=self.log,

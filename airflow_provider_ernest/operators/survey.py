@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseOperator, Context
 
-from airflow_provider_ernest.hooks.store_location import store_root
+from airflow_provider_ernest.hooks.store_location import model_store
 from airflow_provider_ernest.operators.task_context import folder, no_vain_retries
 from airflow_provider_ernest.settings import EventLogs
 from airflow_provider_ernest.settings.goal import CONFIDENCE, check_confidence
@@ -14,7 +14,6 @@ from airflow_provider_ernest.settings.values import (
     Number,
     as_template,
     not_negative,
-    optional_text,
     prices,
     settings_of,
 )
@@ -43,13 +42,12 @@ class SurveyOperator(BaseOperator):
         confidence: the share of runs that must keep to it.
         on_change: callables or Airflow notifiers, called for each change with ``ernest_change`` in the
             context, whose texts may say ``{{ ernest_change.job }}: {{ ernest_change.sentence }}``.
-        store: root of the model store; None for ``[ernest] store``.
 
     Raises:
         MissingResourceError: there is no such place, no library that reads it, or no log in it.
     """
 
-    template_fields: Sequence[str] = ("history", "price_per_hour", "within", "confidence", "store")
+    template_fields: Sequence[str] = ("history", "price_per_hour", "within", "confidence")
     ui_color = "#e8e4cf"
 
     def __init__(
@@ -60,7 +58,6 @@ class SurveyOperator(BaseOperator):
         within: Number = 0.1,
         confidence: Number = CONFIDENCE,
         on_change: Any = (),
-        store: str | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
@@ -69,17 +66,15 @@ class SurveyOperator(BaseOperator):
         self.within = within
         self.confidence = confidence
         self.on_change = on_change
-        self.store = store
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Read, survey, keep, tell."""
         from airflow_provider_ernest.operators.recording import notify
-        from airflow_provider_ernest.store.store import ModelStore
         from airflow_provider_ernest.views.survey import leading_line
         from airflow_provider_ernest.views.survey_changes import changes_between
 
         with no_vain_retries():
-            store = ModelStore(store_root(optional_text(self.store)))
+            store = model_store()
             before, survey = store.newest_survey(), self._survey(store)
             store.save(survey)
         changes: list[SurveyChange] = changes_between(before, survey) if before else []

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseSensorOperator, Context, PokeReturnValue
 
+import airflow_provider_ernest.spark.artifact as artifact
 from airflow_provider_ernest.operators.task_context import is_deferrable, no_vain_retries
-from airflow_provider_ernest.settings.values import optional_text
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.triggers.jar_hash import Found, HashComparison
@@ -35,8 +35,6 @@ class JarHashSensor(BaseSensorOperator):
         dependencies: further files of it, in a list or a text with commas. They must be those that the job
             is submitted with as ``py_files`` and ``jars``: the model's hash is one of all of them.
         job: the job's name in the store. Its newest model, on any type of machine, counts.
-        store: root of the model store; None for ``[ernest] store``.
-        settle_seconds: how long files must stay unchanged before they are read.
         deferrable: wait in the triggerer; None for ``[operators] default_deferrable``.
 
     Raises:
@@ -44,7 +42,7 @@ class JarHashSensor(BaseSensorOperator):
         MissingResourceError: nothing installed reads one of the addresses.
     """
 
-    template_fields: Sequence[str] = ("application", "dependencies", "job", "store")
+    template_fields: Sequence[str] = ("application", "dependencies", "job")
     ui_color = "#dfe6d0"
 
     def __init__(
@@ -53,8 +51,6 @@ class JarHashSensor(BaseSensorOperator):
         application: str,
         job: str,
         dependencies: str | Sequence[str] = (),
-        store: str | None = None,
-        settle_seconds: float = 5.0,
         deferrable: bool | None = None,
         **kwargs: Any,
     ) -> None:
@@ -62,8 +58,6 @@ class JarHashSensor(BaseSensorOperator):
         self.application = application
         self.dependencies = dependencies
         self.job = job
-        self.store = store
-        self.settle_seconds = settle_seconds
         self.deferrable = deferrable
         self._comparison: HashComparison | None = None
 
@@ -110,7 +104,7 @@ class JarHashSensor(BaseSensorOperator):
             for _ in range(_LOOKS - 1):
                 if not found.is_settling:
                     break
-                time.sleep(self.settle_seconds)
+                time.sleep(artifact.SETTLE_SECONDS)
                 found = self._compare()
         if not found.has_changed:
             return PokeReturnValue(is_done=False)
@@ -128,10 +122,4 @@ class JarHashSensor(BaseSensorOperator):
         return self._comparison.compare()
 
     def _compared(self) -> dict[str, Any]:
-        return {
-            "application": self.application,
-            "dependencies": self.dependencies,
-            "job": self.job,
-            "store": optional_text(self.store),
-            "settle_seconds": self.settle_seconds,
-        }
+        return {"application": self.application, "dependencies": self.dependencies, "job": self.job}

@@ -164,7 +164,8 @@ def _hash_of_address(path: str) -> str:
 SETTLED, SETTLING, MISSING, TROUBLE = "settled", "settling", "missing", "trouble"
 """What a look finds: unchanged files, files that may still be written, a missing file, silent storage."""
 
-DEFAULT_SETTLE_SECONDS = 5.0
+SETTLE_SECONDS = 5.0
+"""How long a changed file must stay as it is before it is read."""
 _CONTENT = "content "
 
 
@@ -182,19 +183,17 @@ class ArtifactWatch:
     """Watches the files of an application: its own, and then its dependencies; see `artifact_paths`.
 
     A look asks their storages for what they tell without reading (size, times, ETag). A file is read only
-    when that has changed and then stayed the same for `settle_seconds`: it may be a copy under way.
+    when that has changed and then stayed the same for `SETTLE_SECONDS`: it may be a copy under way.
     """
 
     def __init__(
         self,
         paths: Sequence[str],
         *,
-        settle_seconds: float = DEFAULT_SETTLE_SECONDS,
         s3_clients: S3Clients | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.paths = tuple(paths)
-        self.settle_seconds = settle_seconds
         self._s3_clients = s3_clients
         self._clock = clock
         self._files: dict[str, Any] = {}
@@ -224,7 +223,7 @@ class ArtifactWatch:
         if changed and probes != self._pending:
             self._pending, self._pending_since = probes, self._clock()
             return Look(state=SETTLING)
-        if changed and self._clock() - self._pending_since < self.settle_seconds:
+        if changed and self._clock() - self._pending_since < SETTLE_SECONDS:
             return Look(state=SETTLING)
         for path, probe in changed:
             content = probe.removeprefix(_CONTENT)

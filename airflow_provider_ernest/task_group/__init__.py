@@ -128,7 +128,6 @@ class ErnestTaskGroup(TaskGroup):
         run_timeout_seconds: how long a sample run may take once it has its executors.
         run_retries: how often a failed sample run is tried again.
         staging_uri: s3:// folder that a local application is uploaded to, for EMR.
-        store: root of the model store; None for ``[ernest] store``.
         reuse: how long a stored model is good for; None to train in each run.
         on_stale: callables or Airflow notifiers, called when a model no longer holds for the job.
         report_bottlenecks: profile the sample runs, and report why the job takes as long as it does; see
@@ -170,7 +169,6 @@ class ErnestTaskGroup(TaskGroup):
         run_timeout_seconds: float | None = None,
         run_retries: int = 1,
         staging_uri: str | None = None,
-        store: str | None = None,
         reuse: Reuse | None = REUSE,
         on_stale: Any = (),
         report_bottlenecks: bool = True,
@@ -199,7 +197,6 @@ class ErnestTaskGroup(TaskGroup):
                         next_input=next_input_of(input),
                         explore=explore,
                         model=model or ModelSettings(),
-                        store=store,
                     )
                 )
             return
@@ -228,7 +225,6 @@ class ErnestTaskGroup(TaskGroup):
             run_timeout_seconds=run_timeout_seconds,
             run_retries=run_retries,
             staging_uri=staging_uri,
-            store=store,
             report_bottlenecks=report_bottlenecks,
             history=history,
             found_by=str(self.child_id("find_model")),  # type: ignore[no-untyped-call]
@@ -345,7 +341,6 @@ def _history_task(
         ],
         conditions=json_of(stated.found_by, "conditions"),
         artifact_sha256=text_of(stated.found_by, "artifact_sha256"),
-        store=stated.store,
         # The check of one type may fail, and the others are trained all the same.
         trigger_rule="all_done_min_one_success",
     )
@@ -377,7 +372,6 @@ def _find_task(
         clusters=stated.clusters,
         staging_uri=stated.staging_uri,
         run_timeout_seconds=stated.run_timeout_seconds,
-        store=stated.store,
         on_stale=on_stale,
     )
     if read is not None:
@@ -412,6 +406,5 @@ def _choose_task(
         executor_cores={branch.instance_type: branch.cores for branch in branches},
         goal=goal,
         job=stated.job,
-        store=stated.store,
         trigger_rule="all_done" if goes_on else WITHOUT_DESIGN,
     )

@@ -30,7 +30,6 @@ def history_tasks(
     next_input: ExpectedInput | None,
     explore: Exploration | None,
     model: ModelSettings,
-    store: str | None,
 ) -> ChooseConfigOperator:
     """Build the tasks in the open task group, and return the last of them.
 
@@ -50,9 +49,7 @@ def history_tasks(
     if explore is not None:
         require_type("explore", explore, Exploration)
     _check(history, goal, model, explores=explore is not None)
-    read = ReadHistoryOperator(
-        task_id="read_history", history=history, job=job, next_input=next_input, store=store
-    )
+    read = ReadHistoryOperator(task_id="read_history", history=history, job=job, next_input=next_input)
     # Of the one type that the job runs on; of none before its first run.
     pulled = f"(ti.xcom_pull(task_ids='{read.task_id}') or {{}}).values()"
     of_type = f"({pulled} | list | first | default({{}}, true))"
@@ -62,7 +59,6 @@ def history_tasks(
         goal=goal,
         model=model,
         history=f"{{{{ {of_type} | tojson }}}}",
-        store=store,
     )
     # Only a stated fallback goes on where logs cannot be read.
     goes_on = goal.fallback_executors is not None and goal.reaction != FAIL
@@ -80,7 +76,6 @@ def history_tasks(
         runs_per_month=f"{{{{ {of_type}.get('runs_per_month') or '' }}}}",
         input_amount=f"{{{{ {of_type}.get('input_amount') or '' }}}}",
         todays_sizes=f"{{{{ {of_type}.get('machine', {{}}).get('sizes') | tojson }}}}",
-        store=store,
         trigger_rule="all_done" if goes_on else "all_success",
     )
     read >> fit >> choose

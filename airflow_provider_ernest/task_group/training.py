@@ -111,7 +111,6 @@ class TaskGroupSettings(SizingSettings):
     options: Mapping[str, Any]
     parallel_runs: int = 1
     run_retries: int = 1
-    store: str | None = None
     report_bottlenecks: bool = True
     history: EventLogs | None = None
     found_by: str = "find_model"
@@ -367,7 +366,6 @@ def _rounds(
             model=stated.model,
             history=past_runs,
             billed_machines=billed_machines(cluster, stated.parallel_runs),
-            store=stated.store,
             # A round that was skipped, or in which all runs failed, is the last one.
             trigger_rule="all_done_min_one_success",
             retry_delay=RETRY_DELAY,
@@ -388,7 +386,6 @@ def _sample_runs(
         cluster=cluster,
         staging_uri=stated.staging_uri,
         run_timeout_seconds=stated.run_timeout_seconds,
-        store=stated.store,
         artifact_sha256=text_of(stated.found_by, "artifact_sha256"),
         conditions=json_of(stated.found_by, "conditions"),
         retries=stated.run_retries,
@@ -421,7 +418,6 @@ def _fit_task(
         design=rounds.last_design(design),
         cluster=cluster,
         history=past_runs,
-        store=stated.store,
         artifact_sha256=text_of(stated.found_by, "artifact_sha256"),
         conditions=json_of(stated.found_by, "conditions"),
         **rule,
@@ -438,7 +434,6 @@ def _report_task(
         goal=stated.goal,
         # As text, so that a training without a model is reported on, too.
         model=json_of(fit.task_id),
-        store=stated.store,
     )
     fit >> report
     # A teardown is what Airflow lets fail, or be killed, without a word about the DAG run's state, and what

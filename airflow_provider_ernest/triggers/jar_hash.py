@@ -13,13 +13,14 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, ClassVar
+from inspect import signature
+from typing import TYPE_CHECKING, Any
 
 from airflow.triggers.base import BaseEventTrigger, BaseTrigger, TriggerEvent
 
+import airflow_provider_ernest.spark.artifact as artifact
 from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError, StoreError
 from airflow_provider_ernest.privacy import without_credentials
-from airflow_provider_ernest.spark.artifact import Look, artifact_paths, is_of_the_machines, listed_paths
 from airflow_provider_ernest.triggers import in_thread
 
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.store.store import ModelStore
 
 DEFAULT_POLL_SECONDS = 60.0
-DEFAULT_SETTLE_SECONDS = 5.0
 
 CHANGED, FAILED = "changed", "failed"
 """Statuses in the event of a sensor's trigger."""
@@ -39,50 +39,32 @@ _SHOWN = 12
 class _ApplicationTrigger(BaseTrigger):
     """What the triggers of assets and sensors share: what they compare, and how often."""
 
-    arguments: ClassVar[tuple[str, ...]] = (
-        "application",
-        "job",
-        "dependencies",
-        "store",
-        "poll_seconds",
-        "settle_seconds",
-    )
-
     def __init__(
         self,
         *,
         application: str,
-        job: str | None,
+        job: str,
         dependencies: str | Sequence[str] = (),
-        store: str | None = None,
         poll_seconds: float = DEFAULT_POLL_SECONDS,
-        settle_seconds: float = DEFAULT_SETTLE_SECONDS,
     ) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.application = application
         self.job = job
-        self.dependencies = sorted(listed_paths("dependencies", dependencies))
-        self.store = store
+        self.dependencies = sorted(artifact.listed_paths("dependencies", dependencies))
         self.poll_seconds = float(poll_seconds)
-        self.settle_seconds = float(settle_seconds)
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
         """The class and its arguments, all plain values: equal triggers are one to Airflow."""
         path = f"{type(self).__module__}.{type(self).__qualname__}"
-        return path, {name: getattr(self, name) for name in self.arguments}
+        return path, {name: getattr(self, name) for name in signature(_ApplicationTrigger).parameters}
 
     def _make_comparison(self) -> HashComparison:
         return HashComparison(
-            application=self.application,
-            dependencies=self.dependencies,
-            job=self.job,
-            store=self.store,
-            settle_seconds=self.settle_seconds,
-            log=self.log,
+            application=self.application, dependencies=self.dependencies, job=self.job, log=self.log
         )
 
     async def _pause_after(self, found: Found) -> None:
-        await asyncio.sleep(self.settle_seconds if found.is_settling else self.poll_seconds)
+        await asyncio.sleep(artifact.SETTLE_SECONDS if found.is_settling else self.poll_seconds)
 
 
 class JarHashTrigger(_ApplicationTrigger, BaseEventTrigger):
@@ -97,9 +79,7 @@ class JarHashTrigger(_ApplicationTrigger, BaseEventTrigger):
         job: the job's name in the store. Its newest model, on any type of machine, tells what the application
             was before the trigger started; without a model, the first look does.
         dependencies: further files of the application: what the job is submitted with as py_files and jars.
-        store: root of the model store; None for ``[ernest] store``.
         poll_seconds: between two looks.
-        settle_seconds: how long files must stay unchanged before they are read.
     """
 
     _comparison: HashComparison | None = None
@@ -205,21 +185,17 @@ class HashComparison:
         *,
         application: str,
         dependencies: str | Sequence[str],
-        job: str | None,
-        store: str | None,
-        settle_seconds: float,
+        job: str,
         log: Any,
     ) -> None:
         from airflow_provider_ernest.hooks.aws import s3_clients
-        from airflow_provider_ernest.hooks.store_location import store_root
-        from airflow_provider_ernest.spark.artifact import ArtifactWatch
-        from airflow_provider_ernest.store.store import ModelStore
+        from airflow_provider_ernest.hooks.store_location import model_store
 
-        self._job = job or ""
-        self._store = ModelStore(store_root(store))
+        self._job = job
+        self._store = model_store()
         self._log = log
         paths = watched_paths(application, dependencies)
-        self._watch = ArtifactWatch(paths, settle_seconds=settle_seconds, s3_clients=s3_clients())
+        self._watch = artifact.ArtifactWatch(paths, s3_clients=s3_clients())
         self._warned = ""
 
     def compare(self, known_sha256: str | None = None) -> Found:
@@ -245,7 +221,7 @@ class HashComparison:
             reason=self._reason(look.sha256, known, model),
         )
 
-    def _warn_of(self, look: Look) -> None:
+    def _warn_of(self, look: artifact.Look) -> None:
         path = without_credentials(look.path)
         if look.state == "missing":
             self._warn(f"There is no {path} now: waiting for it.")
@@ -286,11 +262,11 @@ def watched_paths(application: str, dependencies: str | Sequence[str] | None) ->
     """
     if not application:
         raise InvalidParameterError("application", application, "names no file")
-    if is_of_the_machines(application):
+    if artifact.is_of_the_machines(application):
         raise InvalidParameterError(
             "application",
             application,
             "is a file of the cluster's machines, which Airflow cannot watch",
             remedy="Give a path or an address that Airflow can read.",
         )
-    return artifact_paths(application, {"jars": dependencies})
+    return artifact.artifact_paths(application, {"jars": dependencies})

@@ -61,7 +61,9 @@ def size(name: str, folder: Path) -> Sized:
     for number in range(4):
         (folder / "input" / f"part-{number}.csv").write_text("1,2,3\n" * 100)
     sized = Sized(name=name, folder=folder)
-    JOBS[name](sized)
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setenv("AIRFLOW__ERNEST__STORE", str(sized.store))
+        JOBS[name](sized)
     return sized
 
 
@@ -193,7 +195,6 @@ def _run(
             bounds=public("DesignBounds")(max_executors=4),
             cluster=cluster,
             goal=public("SizingGoal")(**stated),
-            store=str(sized.store),
         )
         if submits_production:
             ernest >> public("ErnestSparkSubmitOperator")(
@@ -203,14 +204,12 @@ def _run(
                 application_args=[str(sized.folder / "input"), "/out", "1.0"],
                 conf=ernest.job_conf("yarn_conf"),
                 decision=ernest.decision,
-                store=str(sized.store),
             )
         else:
             record = public("RecordRunOperator")(
                 task_id="record_run",
                 decision=ernest.decision,
                 production_task_id="production",
-                store=str(sized.store),
             )
             ernest >> EmptyOperator(task_id="production") >> record
     run = Run(dag, night=len(sized.runs))

@@ -35,7 +35,6 @@ def test_the_same_arguments_make_the_same_asset():
         application_changed("daily", "/opt/job.jar"),
         application_changed("nightly", "/opt/other.jar"),
         application_changed("nightly", "/opt/job.jar", dependencies=["/opt/a.jar"]),
-        application_changed("nightly", "/opt/job.jar", store="/srv/models"),
     ],
 )
 def test_other_arguments_make_another_asset(other):

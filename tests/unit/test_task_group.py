@@ -205,17 +205,16 @@ def test_a_cluster_on_ec2_is_checked_before_anything_costs_money():
     assert create.is_setup
 
 
-def test_the_decision_is_kept_where_the_model_is_and_handed_on():
+def test_the_decision_is_kept_by_the_models_job_and_handed_on():
     def production(ernest):
         return ErnestSparkSubmitOperator(
             task_id="production", conf=ernest.job_conf(), decision=ernest.decision
         )
 
-    tasks = sized(production=production, store="s3://models").task_dict
+    tasks = sized(production=production).task_dict
     fit, choose = tasks["ernest.fit_model"], tasks["ernest.choose_config"]
 
     assert tasks["production"].upstream_task_ids == {"ernest.choose_config"}
-    assert choose.store == fit.store == "s3://models"
     assert choose.job["name"] == fit.job["name"] == "enrich"
 
 

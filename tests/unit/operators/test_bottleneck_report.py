@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from airflow_provider_ernest.documents.profiles import PRODUCTION, SAMPLE, BottleneckReport, ProfileRecord
+from airflow_provider_ernest.hooks.store_location import model_store
 from airflow_provider_ernest.operators import bottleneck_report
 from airflow_provider_ernest.operators.bottleneck_report import BottleneckReportOperator
 from airflow_provider_ernest.prediction.training import train
@@ -36,8 +37,8 @@ def runs(observations) -> list[dict[str, Any]]:
 
 
 @pytest.fixture
-def store(tmp_path) -> ModelStore:
-    return ModelStore(tmp_path / "store")
+def store(context) -> ModelStore:
+    return model_store()
 
 
 def report(context, store, runs, *, goal=None, job=None, **fields) -> dict[str, Any] | None:
@@ -46,7 +47,6 @@ def report(context, store, runs, *, goal=None, job=None, **fields) -> dict[str, 
         observations=runs,
         job=spark_job(),
         goal=SizingGoal(objective="cheapest", max_executors=6),
-        store=str(store.root),
         **fields,
     )
     return rendered(operator, goal=goal, job=job).execute(context)

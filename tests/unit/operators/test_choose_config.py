@@ -98,8 +98,9 @@ def test_goals_that_cannot_be_are_named(context, ti, model, changes, named):
 
 
 @pytest.mark.parametrize("root", ["/dev/null/store", "nowhere://models"])
-def test_a_store_that_fails_is_no_reason_to_decide_nothing(context, ti, model, capsys, root):
-    decision = choose_operator(model, store=root).execute(context)
+def test_a_store_that_fails_is_no_reason_to_decide_nothing(context, ti, model, capsys, monkeypatch, root):
+    monkeypatch.setenv("AIRFLOW__ERNEST__STORE", root)
+    decision = choose_operator(model).execute(context)
 
     assert DecisionRecord.from_dict(ti.pushed["record"]).decision == Decision.from_dict(decision)
     assert "The decision is not recorded" in capsys.readouterr().out

@@ -16,12 +16,12 @@ from airflow_provider_ernest.documents.base import Origin, new_stamp
 from airflow_provider_ernest.documents.models import CODE, DATA, ModelMark
 from airflow_provider_ernest.documents.runs import RunConditions
 from airflow_provider_ernest.exceptions import StoreError
+from airflow_provider_ernest.hooks.store_location import model_store
 from airflow_provider_ernest.operators import find_model
 from airflow_provider_ernest.operators.find_model import RETRAIN
 from airflow_provider_ernest.prediction.training import train
 from airflow_provider_ernest.settings import ModelSettings, Reuse, SampledInput
 from airflow_provider_ernest.store.catalogue import Catalogue
-from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.task_group import ErnestTaskGroup
 from tests.unit.operators.conftest import RecordedTaskInstance
 from tests.unit.operators.stated import group_arguments, spark_job
@@ -40,8 +40,8 @@ class Site:
         self.input = folder / "input"
         self.input.mkdir()
         self.write_input(files=4)
-        self.root = folder / "store"
-        self.store = ModelStore(self.root)
+        self.store = model_store()
+        self.root = self.store.root
 
     def write_input(self, *, files: int, columns: int = 3, rows: int = 100) -> None:
         for index in range(files):
@@ -52,7 +52,6 @@ class Site:
         here = {
             "job": spark_job(self.application),
             "input": SampledInput(path=str(self.input)),
-            "store": str(self.root),
         }
         with DAG("nightly", schedule=None) as dag:
             ErnestTaskGroup(**group_arguments(**{**here, **changes}))
@@ -82,7 +81,7 @@ class Site:
 
 
 @pytest.fixture
-def site(tmp_path):
+def site(tmp_path, context):
     return Site(tmp_path)
 
 
@@ -292,9 +291,10 @@ def test_a_store_that_cannot_be_read_costs_a_training_and_no_failure(site, train
     assert "S3 does not answer" in ti.pushed["reasons"]["local"]
 
 
-def test_a_store_that_cannot_be_is_found_out_before_anything_costs_money(site, context):
+def test_a_store_that_cannot_be_is_found_out_before_anything_costs_money(site, context, monkeypatch):
+    monkeypatch.setenv("AIRFLOW__ERNEST__STORE", "unheard-of://bucket/store")
     with pytest.raises(StoreError, match=r"unheard-of://bucket/store.*cannot be opened"):
-        site.find(context, store="unheard-of://bucket/store")
+        site.find(context)
 
 
 def test_a_missing_application_is_found_out_before_anything_costs_money(site, context):

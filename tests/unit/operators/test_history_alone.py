@@ -13,6 +13,7 @@ from airflow.sdk import DAG
 from airflow_provider_ernest.documents.decisions import Decision
 from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.exceptions import InvalidParameterError
+from airflow_provider_ernest.hooks.store_location import model_store
 from airflow_provider_ernest.operators.record_run import RecordRunOperator
 from airflow_provider_ernest.settings import (
     DesignBounds,
@@ -23,7 +24,6 @@ from airflow_provider_ernest.settings import (
     SizingGoal,
     SparkJob,
 )
-from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.task_group import ErnestTaskGroup
 from tests.unit.eventlog.event_log_texts import (
     ended,
@@ -98,7 +98,6 @@ class Sizing:
                 goal=SizingGoal(deadline_seconds=deadline_seconds, **{"max_executors": MOST, **goal}),
                 input=self.input,
                 explore=self.explore,
-                store=str(self.root / "store"),
             )
         return dag
 
@@ -130,7 +129,7 @@ class Sizing:
 
     @property
     def model(self) -> Model:
-        return ModelStore(self.root / "store").newest(Model, "enrich", "production")[-1]
+        return model_store().newest(Model, "enrich", "production")[-1]
 
 
 @pytest.fixture
@@ -282,9 +281,7 @@ EXPLORED = {"price_per_hour": 2.0, "deadline_seconds": 4000.0}
 def recorded(sizing, *, seconds: float) -> None:
     """Production ran as decided, and took so long."""
     record = sizing.pushed["ernest.choose_config"]["record"]
-    RecordRunOperator(
-        task_id="record", decision=record, seconds=seconds, store=str(sizing.root / "store")
-    ).execute(sizing.context)
+    RecordRunOperator(task_id="record", decision=record, seconds=seconds).execute(sizing.context)
 
 
 def test_production_explores_within_its_limits_and_tells_what_it_learned(sizing, capsys):
@@ -323,4 +320,4 @@ def test_a_recorded_run_makes_no_other_model_than_the_history_does(sizing):
     sizing.run()
     recorded(sizing, seconds=300.0)
 
-    assert len(ModelStore(sizing.root / "store").history("enrich", "production")) == 1
+    assert len(model_store().history("enrich", "production")) == 1

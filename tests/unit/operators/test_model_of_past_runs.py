@@ -12,10 +12,10 @@ from airflow.sdk import DAG
 from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
 from airflow_provider_ernest.documents.decisions import Decision, DecisionRecord
 from airflow_provider_ernest.documents.models import Model, training_dollars
+from airflow_provider_ernest.hooks.store_location import model_store
 from airflow_provider_ernest.operators.record_run import RecordRunOperator
 from airflow_provider_ernest.prediction.predict import predict_seconds
 from airflow_provider_ernest.settings import EventLogs, SampledInput, SizingGoal
-from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.task_group import ErnestTaskGroup
 from tests import examples
 from tests.unit.operators.stated import group_arguments, spark_job
@@ -45,7 +45,7 @@ class Nightly:
         (folder / "job.py").write_text("print('a job')\n")
         (folder / "input").mkdir()
         (folder / "input" / "part-0").write_text("a line\n")
-        self.store, self.context, self.checked = ModelStore(folder / "store"), context, checked
+        self.store, self.context, self.checked = model_store(), context, checked
         with DAG("nightly", schedule=None) as self.dag:
             ErnestTaskGroup(
                 **group_arguments(
@@ -55,7 +55,6 @@ class Nightly:
                         machines=4, instance_type="m5.large", launch_template="workers", spot=True
                     ),
                     goal=SizingGoal(deadline_seconds=400, allowed_executors=(2, 4, 6, 8, 12)),
-                    store=str(folder / "store"),
                     history=EventLogs("/logs"),
                 )
             )
@@ -137,9 +136,7 @@ class Nightly:
         """Production takes so many times what its decision predicts."""
         record = DecisionRecord.from_dict(self.pushed["record"])
         took = factor * record.decision.predicted_seconds
-        RecordRunOperator(
-            task_id="record", decision=record.to_dict(), seconds=took, store=str(self.store.root)
-        ).execute(self.context)
+        RecordRunOperator(task_id="record", decision=record.to_dict(), seconds=took).execute(self.context)
 
 
 @pytest.fixture

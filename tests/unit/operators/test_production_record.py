@@ -196,17 +196,20 @@ def test_a_run_that_failed_is_no_observation(submissions, context, ti):
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("decision", "store", "said"),
     [
-        ({"decision": "no document"}, "is not JSON"),
-        ({"decision": {"schema": 99}}, "schema 99"),
-        ({"decision": decided(job="")}, "names no job"),
-        ({"decision": decided(), "store": "/dev/null/store"}, "StoreError"),
-        ({"decision": decided(), "store": "nowhere://models"}, "not recorded"),
+        ("no document", "", "is not JSON"),
+        ({"schema": 99}, "", "schema 99"),
+        (decided(job=""), "", "names no job"),
+        (decided(), "/dev/null/store", "StoreError"),
+        (decided(), "nowhere://models", "not recorded"),
     ],
 )
-def test_what_hinders_the_record_fails_no_run(submissions, context, capsys, changes, said):
-    production(cluster=handle(), **changes).execute(context)
+def test_what_hinders_the_record_fails_no_run(
+    submissions, context, capsys, monkeypatch, decision, store, said
+):
+    monkeypatch.setenv("AIRFLOW__ERNEST__STORE", store)
+    production(cluster=handle(), decision=decision).execute(context)
 
     output = capsys.readouterr().out
     assert "This production run is not recorded" in output

@@ -85,12 +85,6 @@ def test_event_logs_where_that_is_asked_for(store, context):
     assert list(folder("event_logs").iterdir()) == []
 
 
-def test_a_store_of_its_own(store, context, tmp_path):
-    other = save_all(ModelStore(tmp_path / "other"), model(0, days=500), model(1, days=500))
-    assert prune(context, older_than_days=1, keep_models=1, store=str(tmp_path / "other"))["removed"]
-    assert (count(other), count(store)) == (1, 14)
-
-
 def test_what_could_not_be_removed_fails_the_task_and_may_be_tried_again(store, context, monkeypatch):
     def refuse(self, kind, **names):
         raise PermissionError("read only")

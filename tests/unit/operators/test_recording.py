@@ -15,6 +15,7 @@ from airflow_provider_ernest.clusters.base import ClusterHandle
 from airflow_provider_ernest.documents.models import ModelMark
 from airflow_provider_ernest.documents.profiles import PRODUCTION, SAMPLE, ProfileRecord
 from airflow_provider_ernest.eventlog.reading import read_event_log
+from airflow_provider_ernest.hooks.store_location import model_store
 from airflow_provider_ernest.operators import recording
 from airflow_provider_ernest.operators.recording import (
     keep_profile,
@@ -32,19 +33,19 @@ EVENT_LOG = Path(__file__).parents[1] / "eventlog" / "event_logs" / "spark-4.0.1
 RUN = examples.observation(scale=0.25, instance_type="local", event_log=str(EVENT_LOG))
 
 
-def keep(root, run=RUN, **changes):
+def keep(run=RUN, **changes):
     arguments = {"job": "enrich", "artifact_sha256": "ab" * 32, "iterations": 3, "capacity": None, **changes}
-    keep_profile(run, read_event_log(EVENT_LOG), store=str(root), log=LOG, **arguments)
+    keep_profile(run, read_event_log(EVENT_LOG), log=LOG, **arguments)
 
 
 @pytest.mark.parametrize(
     ("run", "purpose"),
     [(RUN, SAMPLE), (examples.production_run(instance_type="local", scale=0.25), PRODUCTION)],
 )
-def test_a_real_runs_profile_is_kept_with_what_it_read(tmp_path, run, purpose):
-    keep(tmp_path, run)
+def test_a_real_runs_profile_is_kept_with_what_it_read(context, run, purpose):
+    keep(run)
 
-    (record,) = ModelStore(tmp_path).newest(ProfileRecord, "enrich", "local")
+    (record,) = model_store().newest(ProfileRecord, "enrich", "local")
     assert (record.purpose, record.artifact_sha256) == (purpose, "ab" * 32)
     assert (record.profile.scale, record.profile.iterations) == (0.25, 3)
     assert record.profile.event_log == run.event_log
@@ -53,27 +54,27 @@ def test_a_real_runs_profile_is_kept_with_what_it_read(tmp_path, run, purpose):
     assert abs(record.profile.replay_error_percent) < 20
 
 
-def test_a_run_with_too_many_tasks_is_left_alone(tmp_path, monkeypatch, caplog):
+def test_a_run_with_too_many_tasks_is_left_alone(context, monkeypatch, caplog):
     monkeypatch.setattr(recording, "MOST_TASKS", 3)
-    keep(tmp_path / "store")
+    keep()
 
     assert "more than 3 tasks" in caplog.text
-    assert not (tmp_path / "store").exists()
+    assert not model_store().root.exists()
 
 
 def test_a_profile_that_cannot_be_kept_is_a_warning_without_the_password_of_an_address(
-    tmp_path, monkeypatch, caplog
+    context, monkeypatch, caplog
 ):
     def refused(self, record):
         raise PermissionError(f"Access to {run.event_log} is refused")
 
     run = replace(RUN, event_log="nowhere://me:hunter2@host/app-7")
     monkeypatch.setattr(ModelStore, "save", refused)
-    keep(tmp_path, run)
+    keep(run)
     ended = threading.Event()
     monkeypatch.setattr(recording, "PROFILE_SECONDS", 0.01)
     monkeypatch.setattr(ModelStore, "save", lambda self, record: ended.wait())
-    keep(tmp_path, run)
+    keep(run)
 
     assert [record.levelname for record in caplog.records] == ["WARNING", "WARNING"]
     assert caplog.text.count("Why the run took this long is not known") == 2

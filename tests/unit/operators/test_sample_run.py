@@ -89,12 +89,13 @@ def test_what_the_job_is_given_names_the_sample_and_is_rendered_when_it_is_known
     assert submissions.conf()["spark.executor.instances"] == "2"
 
 
-@pytest.mark.parametrize("hindered", [{"store": "/dev/null/store"}, {"conditions": "{"}])
+@pytest.mark.parametrize(("store", "conditions"), [("/dev/null/store", None), ("", "{")])
 def test_what_hinders_the_record_does_not_fail_the_run_that_was_paid_for(
-    sample_run, submissions, context, capsys, hindered
+    sample_run, submissions, context, capsys, monkeypatch, store, conditions
 ):
+    monkeypatch.setenv("AIRFLOW__ERNEST__STORE", store)
     submissions.writes_log("app-7", events("app-7", executors=2))
-    assert sample_run(**hindered).execute(context)
+    assert sample_run(conditions=conditions).execute(context)
     assert "The observation is not recorded" in capsys.readouterr().out
 
 

@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 import pytest
 from airflow.providers.common.compat.sdk import AirflowFailException
 
+from airflow_provider_ernest.hooks.store_location import model_store
 from airflow_provider_ernest.operators.survey import SurveyOperator
 from airflow_provider_ernest.settings import EventLogs
-from airflow_provider_ernest.store.store import ModelStore
 from tests import examples
 from tests.unit.operators.test_history_alone import log
 
@@ -26,7 +26,6 @@ def survey(context, logs, **arguments):
         task_id="survey",
         history=EventLogs(str(logs)),
         price_per_hour=0.2,
-        store=str(logs.parent / "store"),
         **arguments,
     ).execute(context)
 
@@ -45,11 +44,11 @@ def test_the_next_survey_tells_what_a_change_of_size_has_saved(context, logs):
     assert [(each["job"], each["kind"]) for each in changes] == [("enrich", "saved")]
     assert "8 executors instead of 16" in changes[0]["sentence"]
     assert [each["ernest_change"].sentence for each in told] == [changes[0]["sentence"]]
-    assert ModelStore(logs.parent / "store").newest_survey().jobs[0].executors == 8
+    assert model_store().newest_survey().jobs[0].executors == 8
 
 
 def test_a_job_with_a_deadline_by_its_decision_is_asked_to_keep_it(context, logs):
-    store = ModelStore(logs.parent / "store")
+    store = model_store()
     store.save(
         examples.decision_record(job="enrich", at=datetime.now(UTC).isoformat(), deadline_seconds=77.0)
     )

@@ -144,7 +144,7 @@ def jar(tmp_path: Path) -> Path:
 @pytest.fixture
 def watching(clock: Clock) -> Callable[..., ArtifactWatch]:
     def watching(*paths: Any) -> ArtifactWatch:
-        return ArtifactWatch([str(path) for path in paths], settle_seconds=5, clock=clock)
+        return ArtifactWatch([str(path) for path in paths], clock=clock)
 
     return watching
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from airflow_provider_ernest.spark import artifact
 from airflow_provider_ernest.store.store import ModelStore
 
 
@@ -17,5 +18,12 @@ def jar(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> ModelStore:
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModelStore:
+    """The configured one, empty."""
+    monkeypatch.setenv("AIRFLOW__ERNEST__STORE", str(tmp_path / "store"))
     return ModelStore(tmp_path / "store")
+
+
+@pytest.fixture(autouse=True)
+def settled_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(artifact, "SETTLE_SECONDS", 0.0)

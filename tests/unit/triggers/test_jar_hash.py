@@ -31,13 +31,7 @@ from tests.unit.triggers.applications import JOB, deploy, sha256, trained
 
 @pytest.fixture
 def arguments(jar: Path, store: ModelStore) -> dict[str, Any]:
-    return {
-        "application": str(jar),
-        "job": JOB,
-        "store": str(store.root),
-        "poll_seconds": 0.01,
-        "settle_seconds": 0,
-    }
+    return {"application": str(jar), "job": JOB, "poll_seconds": 0.01}
 
 
 @pytest.fixture
@@ -239,14 +233,7 @@ def comparing(jar, store, caplog):
     caplog.set_level(logging.INFO)
 
     def comparing(**changes: Any) -> HashComparison:
-        arguments = {
-            "application": str(jar),
-            "dependencies": (),
-            "job": JOB,
-            "store": str(store.root),
-            "settle_seconds": 0.0,
-            "log": LOG,
-        }
+        arguments = {"application": str(jar), "dependencies": (), "job": JOB, "log": LOG}
         return HashComparison(**{**arguments, **changes})
 
     return comparing

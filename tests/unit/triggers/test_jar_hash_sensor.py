@@ -16,6 +16,7 @@ from airflow.providers.common.compat.sdk import (
 
 from airflow_provider_ernest.sensors import jar_hash
 from airflow_provider_ernest.sensors.jar_hash import JarHashSensor
+from airflow_provider_ernest.spark import artifact
 from airflow_provider_ernest.spark.artifact import combined_sha256
 from airflow_provider_ernest.triggers.jar_hash import CHANGED, FAILED, JarHashChangedTrigger
 from tests.unit.triggers.applications import JOB, deploy, sha256, trained
@@ -33,9 +34,7 @@ def sensor(jar, store):
             "task_id": "wait",
             "application": str(jar),
             "job": JOB,
-            "store": str(store.root),
             "poke_interval": 0.01,
-            "settle_seconds": 0.0,
             "deferrable": False,
         }
         return JarHashSensor(**{**arguments, **changes})
@@ -78,7 +77,8 @@ def test_a_file_that_does_not_settle_is_left_to_the_next_poke(sensor, store, con
     trained(store, b"first")
     waits: list[float] = []
     monkeypatch.setattr(jar_hash.time, "sleep", waits.append)
-    assert not sensor(settle_seconds=3600.0).poke(context)
+    monkeypatch.setattr(artifact, "SETTLE_SECONDS", 3600.0)
+    assert not sensor().poke(context)
     assert waits == [3600.0] * 4
 
 
@@ -90,7 +90,7 @@ def test_deferred_it_hands_the_waiting_to_the_triggerer(sensor, store, jar, cont
     trigger = deferral.value.trigger
     assert isinstance(trigger, JarHashChangedTrigger)
     assert (trigger.application, trigger.job) == (str(jar), JOB)
-    assert (trigger.poll_seconds, trigger.settle_seconds) == (30.0, 0.0)
+    assert trigger.poll_seconds == 30.0
     assert deferral.value.method_name == "execute_complete"
     assert deferral.value.timeout == timedelta(hours=1)
 
@@ -127,7 +127,7 @@ def test_fields_that_jinja_renders_to_texts_count_for_what_they_mean(sensor, jar
     monkeypatch.setenv("AIRFLOW_HOME", str(jar.parent))
     library = jar.with_name("library.jar")
     library.write_bytes(b"1")
-    waiting = sensor(dependencies=f"{library},", store="None")
-    assert set(waiting.template_fields) >= {"application", "dependencies", "job", "store"}
+    waiting = sensor(dependencies=f"{library},")
+    assert set(waiting.template_fields) >= {"application", "dependencies", "job"}
     both = combined_sha256([sha256(b"first"), sha256(b"1")])
     assert waiting.execute(context)["sha256"] == both
