@@ -23,13 +23,13 @@ OPERATORS = (
 """Modules of operators, in the order in which a DAG comes to them."""
 
 
-def _option(description: str, example: str, *, of: str = "string", default: str = "") -> dict[str, Any]:
+def _option(description: str, example: str) -> dict[str, Any]:
     return {
         "description": description,
         "version_added": "0.1.0",
-        "type": of,
+        "type": "string",
         "example": example,
-        "default": default,
+        "default": "",
     }
 
 
@@ -55,19 +55,6 @@ OPTIONS = {
         "Address (http or https) of a Spark history server that reads the event logs; runs link "
         "to their applications there. Default: none.",
         "https://spark-history.example.com:18080",
-    ),
-    "retention_days": _option(
-        "PruneStoreOperator and `ernest store prune` remove documents of the model store that "
-        "are older than this many days. 0 keeps all.",
-        "180",
-        of="float",
-        default="0",
-    ),
-    "retention_models": _option(
-        "This many of the newest documents of each kind are kept at any age, for each job and instance type.",
-        "10",
-        of="integer",
-        default="5",
     ),
 }
 """Of the section ``[ernest]`` of Airflow's configuration."""

@@ -225,16 +225,16 @@ def _add_prune_arguments(parser: ArgumentParser) -> None:
         "--older-than",
         metavar="AGE",
         type=age_in_days,
-        help="such as 90d, 12h or 4w: what is younger stays, at 0 nothing but what must; default: [ernest] "
-        "retention_days of Airflow's configuration",
+        required=True,
+        help="such as 90d, 12h or 4w: what is younger stays, at 0 nothing but what must",
     )
     parser.add_argument(
         "--keep-models",
         metavar="N",
         type=command.at_least_one,
+        default=5,
         help="so many newest models of each job and type of machine stay however old they are, and so many "
-        "newest documents of each other kind; default: [ernest] retention_models of Airflow's configuration, "
-        "or 5",
+        "newest documents of each other kind; default: 5",
     )
     parser.add_argument(
         "--event-logs",
@@ -248,26 +248,18 @@ def _add_prune_arguments(parser: ArgumentParser) -> None:
 
 def _run_prune(args: Namespace) -> None:
     from airflow_provider_ernest.processes import sweep
-    from airflow_provider_ernest.store.pruning import LogFolder, Prune, retention_days, retention_models
+    from airflow_provider_ernest.store.pruning import LogFolder, Prune
 
     if not (args.dry_run or args.yes):
         raise InvalidParameterError(
             "yes", False, "is needed to remove anything", remedy="See with --dry-run what goes, then add it."
         )
     store = open_store(args)
-    days = args.older_than
-    if days is None and not (days := retention_days(configured("retention_days"))):
-        raise InvalidParameterError(
-            "older_than",
-            None,
-            "leaves open what is old, and the configuration keeps everything",
-            remedy="Give an age, such as --older-than 90d.",
-        )
     prune = Prune(
         store=store,
         now=datetime.now(UTC),
-        older_than_days=days,
-        keep_models=args.keep_models or retention_models(configured("retention_models")),
+        older_than_days=args.older_than,
+        keep_models=args.keep_models,
         event_logs=LogFolder(args.event_logs) if args.event_logs else None,
     )
     if not args.dry_run:

@@ -9,7 +9,7 @@ from airflow.sdk import BaseOperator, Context
 
 from airflow_provider_ernest.hooks.store_location import model_store
 from airflow_provider_ernest.operators.task_context import folder, no_vain_retries
-from airflow_provider_ernest.settings.values import Number, optional_number, optional_whole_number
+from airflow_provider_ernest.settings.values import Number, count, positive, truth
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,10 +28,9 @@ class PruneStoreOperator(BaseOperator):
     and ``dry_run``. The log lists what was removed.
 
     Args:
-        older_than_days: younger documents stay; 0 keeps everything; None for ``[ernest] retention_days``, by
-            default 0.
+        older_than_days: younger documents stay.
         keep_models: number of newest models of each job and type of machine that stay, and of newest
-            documents of each other kind; None for ``[ernest] retention_models``, by default 5.
+            documents of each other kind.
         event_logs: also remove event logs below ``[ernest] event_logs`` on this worker, with the last
             document that names them.
         dry_run: only log what would be removed.
@@ -47,8 +46,8 @@ class PruneStoreOperator(BaseOperator):
     def __init__(
         self,
         *,
-        older_than_days: Number | None = None,
-        keep_models: Number | None = None,
+        older_than_days: Number,
+        keep_models: Number = 5,
         event_logs: bool | str = False,
         dry_run: bool | str = False,
         **kwargs: Any,
@@ -63,30 +62,21 @@ class PruneStoreOperator(BaseOperator):
     def execute(self, context: Context) -> dict[str, Any]:
         """Plan, remove, log."""
         from airflow_provider_ernest.processes import sweep
-        from airflow_provider_ernest.settings.values import truth
-        from airflow_provider_ernest.store.pruning import Prune, retention_days, retention_models
+        from airflow_provider_ernest.store.pruning import Prune
 
         with no_vain_retries():
             dry_run = truth("dry_run", self.is_dry_run)
-            days = optional_number("older_than_days", self.older_than_days)
-            if days is None:
-                days = retention_days(_configured("retention_days"))
+            days = positive("older_than_days", self.older_than_days)
             # DAG, run, task and try are the levels of folders for samples.
             samples = sweep(folder("staging"), pattern="*/*/*/*", dry_run=dry_run)
             if samples:
                 done = "would be removed" if dry_run else "were removed"
                 self.log.info("%d samples of killed runs %s", len(samples), done)
-            if not days:
-                self.log.info("Everything is kept: older_than_days or [ernest] retention_days is 0.")
-                return {"older_than_days": 0.0, "dry_run": dry_run, "removed": {}}
-            models = optional_whole_number("keep_models", self.keep_models)
-            if models is None:
-                models = retention_models(_configured("retention_models"))
             prune = Prune(
                 store=model_store(),
                 now=datetime.now(UTC),
                 older_than_days=days,
-                keep_models=models,
+                keep_models=count("keep_models", self.keep_models),
                 event_logs=self._event_logs(truth("event_logs", self.event_logs)),
             )
             if not dry_run:
@@ -114,9 +104,3 @@ class PruneStoreOperator(BaseOperator):
             self.log.info("There are no event logs at %s.", place)
             return None
         return LogFolder(place)
-
-
-def _configured(option: str) -> str:
-    from airflow.providers.common.compat.sdk import conf
-
-    return str(conf.get("ernest", option, fallback="") or "")

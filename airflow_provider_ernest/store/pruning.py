@@ -302,13 +302,3 @@ class LogFolder:
         except OSError as error:
             log.debug("%s stays: %s", folder, error)
         return [path]
-
-
-def retention_days(text: str) -> float:
-    """What the option retention_days says; 0, which keeps everything, if it is empty."""
-    return not_negative("retention_days", text or 0)
-
-
-def retention_models(text: str) -> int:
-    """What the option retention_models says, or `KEEP_MODELS` if it is empty."""
-    return count_of("retention_models", text or KEEP_MODELS)

@@ -76,19 +76,14 @@ def test_as_json(store, prune):
     assert json.loads(prune("--older-than", "90d", "--yes", "--format", "json").out)["removed"] == {}
 
 
-def test_without_an_age_it_is_the_configured_one(store, monkeypatch, prune):
-    monkeypatch.setenv("AIRFLOW__ERNEST__RETENTION_DAYS", "0")
-    assert "--older-than=None leaves open what is old" in prune("--yes", code=1).err
-    monkeypatch.setenv("AIRFLOW__ERNEST__RETENTION_DAYS", "90")
-    monkeypatch.setenv("AIRFLOW__ERNEST__RETENTION_MODELS", "6")
-    prune("--yes")
-    assert count(store) == 12
-    monkeypatch.setenv("AIRFLOW__ERNEST__RETENTION_MODELS", "0")
-    assert "retention_models='0' is not a number of at least 1" in prune("--yes", code=1).err
-
-
 @pytest.mark.parametrize(
-    "options", [["--older-than", "soon"], ["--keep-models", "0"], ["--older-than", "-1d"]]
+    "options",
+    [
+        ["--older-than", "soon"],
+        ["--older-than", "4w", "--keep-models", "0"],
+        ["--older-than", "-1d"],
+        ["--yes"],
+    ],
 )
 def test_options_that_cannot_be_understood(misunderstood, options):
     misunderstood("store", "prune", *options)

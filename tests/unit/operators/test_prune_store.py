@@ -42,42 +42,41 @@ def count(store) -> int:
     return len(list(store.all_documents()))
 
 
-def test_by_default_everything_is_kept(store, context, capsys):
-    summary = prune(context)
-    assert json.loads(json.dumps(summary)) == summary
-    assert (summary["removed"], count(store)) == ({}, 14)
-    assert "Everything is kept" in capsys.readouterr().out
-
-
 @pytest.mark.parametrize("dry_run", [True, False])
 def test_samples_of_killed_runs_go_whatever_is_kept(store, context, dry_run, capsys):
     # No process has so high an id.
     left_over = staging(context) / f"{socket.gethostname()}.{2**31 - 1}.1700000000000.abc"
     left_over.mkdir(parents=True)
-    prune(context, dry_run=dry_run)
+    prune(context, older_than_days=9000, dry_run=dry_run)
     assert left_over.exists() == dry_run
     assert f"1 samples of killed runs {'would be' if dry_run else 'were'} removed" in capsys.readouterr().out
 
 
-def test_the_configured_retention(store, context, monkeypatch, capsys):
-    monkeypatch.setenv("AIRFLOW__ERNEST__RETENTION_DAYS", "90")
-    monkeypatch.setenv("AIRFLOW__ERNEST__RETENTION_MODELS", "6")
-    summary = prune(context)
+def test_what_is_old_goes_and_is_listed(store, context, capsys):
+    summary = prune(context, older_than_days=90, keep_models=6)
+    assert json.loads(json.dumps(summary)) == summary
     assert summary["removed"] == {"model": 1, "observation": 1}
     assert summary["kept"] == {"model": 6, "observation": 6}
     told = capsys.readouterr().out
     assert f"model {model(0).id} of 'pca'" in told
-    assert prune(context)["removed"] == {}, "a second time nothing is left to do"
+    again = prune(context, older_than_days=90, keep_models=6)
+    assert again["removed"] == {}, "a second time nothing is left to do"
 
 
-def test_parameters_go_before_the_configuration_and_may_be_texts(store, context, monkeypatch):
-    monkeypatch.setenv("AIRFLOW__ERNEST__RETENTION_DAYS", "9000")
+def test_parameters_may_be_texts(store, context):
     parameters = {"older_than_days": "90", "keep_models": "2"}
     assert prune(context, **parameters, dry_run="True")["removed"] == {"model": 5, "observation": 1}
     assert count(store) == 14
     assert prune(context, **parameters, event_logs="False")["removed"] == {"model": 5, "observation": 1}
     assert count(store) == 8
     assert (folder("event_logs") / "app-1").exists()
+
+
+@pytest.mark.parametrize("stated", [{"older_than_days": 0}, {"older_than_days": 90, "keep_models": 0}])
+def test_what_would_remove_too_much_is_refused(store, context, stated):
+    with pytest.raises(AirflowFailException, match=r"=0"):
+        prune(context, **stated)
+    assert count(store) == 14
 
 
 def test_event_logs_where_that_is_asked_for(store, context):
