@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
-from datetime import timedelta
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseSensorOperator, Context, PokeReturnValue
 
 import airflow_provider_ernest.spark.artifact as artifact
-from airflow_provider_ernest.operators.task_context import is_deferrable, no_vain_retries
+from airflow_provider_ernest.operators.task_context import no_vain_retries
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.triggers.jar_hash import Found, HashComparison
@@ -35,7 +34,6 @@ class JarHashSensor(BaseSensorOperator):
         dependencies: further files of it, in a list or a text with commas. They must be those that the job
             is submitted with as ``py_files`` and ``jars``: the model's hash is one of all of them.
         job: the job's name in the store. Its newest model, on any type of machine, counts.
-        deferrable: wait in the triggerer; None for ``[operators] default_deferrable``.
 
     Raises:
         InvalidParameterError: a value is impossible, such as an application of the cluster's machines.
@@ -51,51 +49,13 @@ class JarHashSensor(BaseSensorOperator):
         application: str,
         job: str,
         dependencies: str | Sequence[str] = (),
-        deferrable: bool | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
         self.application = application
         self.dependencies = dependencies
         self.job = job
-        self.deferrable = deferrable
         self._comparison: HashComparison | None = None
-
-    def execute(self, context: Context) -> Any:
-        """Wait, here or in the triggerer."""
-        if not is_deferrable(self.deferrable):
-            return super().execute(context)
-        from airflow.providers.common.compat.sdk import AirflowFailException, AirflowSkipException
-
-        from airflow_provider_ernest.triggers.jar_hash import JarHashChangedTrigger
-
-        try:
-            # Often there is nothing to wait for.
-            with no_vain_retries():
-                found = self._compare()
-        except AirflowFailException as error:
-            if self.soft_fail or self.never_fail:
-                raise AirflowSkipException(str(error)) from error
-            raise
-        if found.has_changed:
-            return self._logged(found.result())
-
-        self.defer(
-            trigger=JarHashChangedTrigger(**self._compared(), poll_seconds=self.poke_interval),
-            method_name="execute_complete",
-            timeout=timedelta(seconds=self.timeout),
-        )
-        return None
-
-    def execute_complete(self, context: Context, event: Mapping[str, Any]) -> Any:
-        """Return what the trigger found."""
-        from airflow.providers.common.compat.sdk import AirflowFailException
-
-        from airflow_provider_ernest.triggers.jar_hash import CHANGED
-
-        if event["status"] != CHANGED:
-            raise AirflowFailException(event["reason"])
-        return self._logged(event["result"])
 
     def poke(self, context: Context) -> PokeReturnValue:
         """Look at the application until its files have settled, and compare it."""
@@ -108,18 +68,14 @@ class JarHashSensor(BaseSensorOperator):
                 found = self._compare()
         if not found.has_changed:
             return PokeReturnValue(is_done=False)
-        return PokeReturnValue(is_done=True, xcom_value=self._logged(found.result()))
-
-    def _logged(self, result: dict[str, Any]) -> dict[str, Any]:
-        self.log.info("%s", result["reason"])
-        return result
+        self.log.info("%s", found.reason)
+        return PokeReturnValue(is_done=True, xcom_value=found.result())
 
     def _compare(self) -> Found:
         from airflow_provider_ernest.triggers.jar_hash import HashComparison
 
         if self._comparison is None:
-            self._comparison = HashComparison(**self._compared(), log=self.log)
+            self._comparison = HashComparison(
+                application=self.application, dependencies=self.dependencies, job=self.job, log=self.log
+            )
         return self._comparison.compare()
-
-    def _compared(self) -> dict[str, Any]:
-        return {"application": self.application, "dependencies": self.dependencies, "job": self.job}

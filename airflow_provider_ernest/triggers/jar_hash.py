@@ -1,4 +1,4 @@
-"""Noticing in the triggerer that an application has changed: once for a sensor, each time for an asset.
+"""Noticing that an application has changed: in the triggerer for an asset, in a task for a sensor.
 
 `HashComparison` compares what `ArtifactWatch` finds with the newest model of the job.
 
@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from inspect import signature
 from typing import TYPE_CHECKING, Any
 
-from airflow.triggers.base import BaseEventTrigger, BaseTrigger, TriggerEvent
+from airflow.triggers.base import BaseEventTrigger, TriggerEvent
 
 import airflow_provider_ernest.spark.artifact as artifact
 from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError, StoreError
@@ -29,45 +29,11 @@ if TYPE_CHECKING:
 
 DEFAULT_POLL_SECONDS = 60.0
 
-CHANGED, FAILED = "changed", "failed"
-"""Statuses in the event of a sensor's trigger."""
-
 _SHOWN = 12
 """Digits of a hash in a sentence."""
 
 
-class _ApplicationTrigger(BaseTrigger):
-    """What the triggers of assets and sensors share: what they compare, and how often."""
-
-    def __init__(
-        self,
-        *,
-        application: str,
-        job: str,
-        dependencies: str | Sequence[str] = (),
-        poll_seconds: float = DEFAULT_POLL_SECONDS,
-    ) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
-        self.application = application
-        self.job = job
-        self.dependencies = sorted(artifact.listed_paths("dependencies", dependencies))
-        self.poll_seconds = float(poll_seconds)
-
-    def serialize(self) -> tuple[str, dict[str, Any]]:
-        """The class and its arguments, all plain values: equal triggers are one to Airflow."""
-        path = f"{type(self).__module__}.{type(self).__qualname__}"
-        return path, {name: getattr(self, name) for name in signature(_ApplicationTrigger).parameters}
-
-    def _make_comparison(self) -> HashComparison:
-        return HashComparison(
-            application=self.application, dependencies=self.dependencies, job=self.job, log=self.log
-        )
-
-    async def _pause_after(self, found: Found) -> None:
-        await asyncio.sleep(artifact.SETTLE_SECONDS if found.is_settling else self.poll_seconds)
-
-
-class JarHashTrigger(_ApplicationTrigger, BaseEventTrigger):
+class JarHashTrigger(BaseEventTrigger):
     """Fires at each change of an application, for as long as an asset is watched; for an `AssetWatcher`.
 
     An event's payload is ``{"sha256", "previous_sha256", "job", "application", "seen_at"}``: the hash of the
@@ -86,6 +52,25 @@ class JarHashTrigger(_ApplicationTrigger, BaseEventTrigger):
     _last_sha256: str | None = None
     _problem = ""
 
+    def __init__(
+        self,
+        *,
+        application: str,
+        job: str,
+        dependencies: str | Sequence[str] = (),
+        poll_seconds: float = DEFAULT_POLL_SECONDS,
+    ) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.application = application
+        self.job = job
+        self.dependencies = sorted(artifact.listed_paths("dependencies", dependencies))
+        self.poll_seconds = float(poll_seconds)
+
+    def serialize(self) -> tuple[str, dict[str, Any]]:
+        """The class and its arguments, all plain values: equal triggers are one to Airflow."""
+        path = f"{type(self).__module__}.{type(self).__qualname__}"
+        return path, {name: getattr(self, name) for name in signature(JarHashTrigger).parameters}
+
     async def run(self) -> AsyncIterator[TriggerEvent]:
         """Yield an event for each change."""
         while True:
@@ -101,12 +86,14 @@ class JarHashTrigger(_ApplicationTrigger, BaseEventTrigger):
                     }
                     yield TriggerEvent(payload)  # type: ignore[no-untyped-call]
                 self._last_sha256 = found.sha256
-            await self._pause_after(found)
+            await asyncio.sleep(artifact.SETTLE_SECONDS if found.is_settling else self.poll_seconds)
 
     def _look(self) -> Found:
         try:
             if self._comparison is None:
-                self._comparison = self._make_comparison()
+                self._comparison = HashComparison(
+                    application=self.application, dependencies=self.dependencies, job=self.job, log=self.log
+                )
             found = self._comparison.compare(self._last_sha256)
         # Airflow would start a trigger that raises again at once, and again.
         except Exception as error:
@@ -120,30 +107,6 @@ class JarHashTrigger(_ApplicationTrigger, BaseEventTrigger):
         if self._last_sha256 is None and found.sha256 is not None:
             self.log.info("The watch of %r begins with %s. %s", self.job, found.sha256[:_SHOWN], found.reason)
         return found
-
-
-class JarHashChangedTrigger(_ApplicationTrigger):
-    """Fires once, when an application differs from the one that the newest model was trained with.
-
-    Its arguments are those of `JarHashSensor`. Its event is ``{"status": "changed", "result": ...}``, or
-    ``{"status": "failed", "reason": ...}`` if waiting longer cannot help.
-    """
-
-    async def run(self) -> AsyncIterator[TriggerEvent]:
-        """Look until the application has changed."""
-        try:
-            event = {"status": CHANGED, "result": await self._wait()}
-        except Exception as error:  # so that the sensor can say what is wrong
-            event = {"status": FAILED, "reason": without_credentials(f"{type(error).__name__}: {error}")}
-        yield TriggerEvent(event)  # type: ignore[no-untyped-call]
-
-    async def _wait(self) -> dict[str, Any]:
-        comparison = await in_thread(self._make_comparison)
-        while True:
-            found = await in_thread(comparison.compare)
-            if found.has_changed:
-                return found.result()
-            await self._pause_after(found)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -174,7 +174,7 @@ def test_a_change_of_the_code_starts_the_retraining(api: AirflowApi, deployment:
         api.unpause(dag_id)
     waiting = api.trigger("wait_for_code")
     wait_until(
-        lambda: set(task_states(api, "wait_for_code", waiting).values()) == {"deferred", "up_for_reschedule"},
+        lambda: set(task_states(api, "wait_for_code", waiting).values()) == {"running", "up_for_reschedule"},
         seconds=120,
         what="the sensors' waiting",
     )
@@ -198,8 +198,8 @@ def test_a_change_of_the_code_starts_the_retraining(api: AirflowApi, deployment:
     (of_old,) = (entry for entry in entries if entry.kind == "model" and entry.id == old.id)
     assert Lineage(of_old, entries).state().name == STALE
 
-    assert task_states(api, "wait_for_code", waiting) == {"deferred": "success", "rescheduled": "success"}
-    for sensor in ("deferred", "rescheduled"):
+    assert task_states(api, "wait_for_code", waiting) == {"poking": "success", "rescheduled": "success"}
+    for sensor in ("poking", "rescheduled"):
         result = api.xcom("wait_for_code", waiting, sensor)
         assert (result["sha256"], result["model_id"]) == (second, old.id)
 

@@ -13,14 +13,13 @@ APPLICATION, JOB = os.environ["ERNEST_TEST_APPLICATION"], "enrich_flights"
 ARGUMENTS = {
     "application": APPLICATION,
     "job": JOB,
-    "settle_seconds": 1,
     "timeout": 600,
 }
 
 with DAG("wait_for_code", schedule=None):
-    JarHashSensor(task_id="deferred", deferrable=True, poke_interval=2, **ARGUMENTS)
+    JarHashSensor(task_id="poking", poke_interval=2, **ARGUMENTS)
     # Were it due again at once, Airflow could take the end of a poke for that of the task, and fail it.
-    JarHashSensor(task_id="rescheduled", deferrable=False, mode="reschedule", poke_interval=20, **ARGUMENTS)
+    JarHashSensor(task_id="rescheduled", mode="reschedule", poke_interval=20, **ARGUMENTS)
 
 # The same asset as that of the example, whose DAG may be paused while this one goes on.
 with DAG("listen", schedule=[application_changed(JOB, APPLICATION, poll_seconds=10)]):

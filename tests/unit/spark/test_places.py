@@ -23,6 +23,7 @@ from airflow_provider_ernest.exceptions import MissingResourceError
 from airflow_provider_ernest.hooks import aws
 from airflow_provider_ernest.hooks.aws import s3_clients
 from airflow_provider_ernest.places import S3ByBoto3, place_of, probe_of
+from airflow_provider_ernest.spark import artifact
 from airflow_provider_ernest.spark.artifact import SETTLED, ArtifactWatch
 from tests.unit.spark.artifact_server import served_file
 
@@ -109,9 +110,10 @@ def client(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("path", ["s3://code/job.jar", "s3a://code/job.jar", "s3://other_aws@code/job.jar"])
-def test_a_change_on_s3_is_found(client, path):
+def test_a_change_on_s3_is_found(client, path, monkeypatch):
+    monkeypatch.setattr(artifact, "SETTLE_SECONDS", 0.0)
     client.put_object(Bucket="code", Key="job.jar", Body=b"first")
-    watch = ArtifactWatch([path], settle_seconds=0, s3_clients=s3_clients())
+    watch = ArtifactWatch([path], s3_clients=s3_clients())
     watch.look()
     assert watch.look().sha256 == hashlib.sha256(b"first").hexdigest()
     client.put_object(Bucket="code", Key="job.jar", Body=b"other")

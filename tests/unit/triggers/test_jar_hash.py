@@ -17,11 +17,8 @@ from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.spark import artifact
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.triggers.jar_hash import (
-    CHANGED,
-    FAILED,
     Found,
     HashComparison,
-    JarHashChangedTrigger,
     JarHashTrigger,
     newest_model,
     watched_paths,
@@ -38,12 +35,6 @@ def arguments(jar: Path, store: ModelStore) -> dict[str, Any]:
 def trigger(arguments: dict[str, Any]) -> Callable[..., JarHashTrigger]:
     """An asset's."""
     return lambda **changes: JarHashTrigger(**{**arguments, **changes})
-
-
-@pytest.fixture
-def waiting(arguments: dict[str, Any]) -> Callable[..., JarHashChangedTrigger]:
-    """A sensor's."""
-    return lambda **changes: JarHashChangedTrigger(**{**arguments, **changes})
 
 
 @pytest.fixture
@@ -65,7 +56,7 @@ async def next_payload(events: AsyncIterator[Any]) -> dict[str, Any]:
     return (await asyncio.wait_for(anext(events), timeout=30)).payload
 
 
-def first_payload(trigger: JarHashTrigger | JarHashChangedTrigger) -> dict[str, Any]:
+def first_payload(trigger: JarHashTrigger) -> dict[str, Any]:
     return asyncio.run(next_payload(aiter(trigger.run())))
 
 
@@ -97,13 +88,10 @@ async def told_of(
     return told
 
 
-@pytest.mark.parametrize("which", ["trigger", "waiting"])
-def test_what_airflow_stores_is_plain_and_makes_the_same_trigger_again(which, request):
-    make = request.getfixturevalue(which)
-    path, arguments = make(dependencies=("b.jar", "a.jar")).serialize()
-    kind = type(make())
-    assert path == f"{kind.__module__}.{kind.__qualname__}"
-    again = kind(**json.loads(json.dumps(arguments)))
+def test_what_airflow_stores_is_plain_and_makes_the_same_trigger_again(trigger):
+    path, arguments = trigger(dependencies=("b.jar", "a.jar")).serialize()
+    assert path == f"{JarHashTrigger.__module__}.{JarHashTrigger.__qualname__}"
+    again = JarHashTrigger(**json.loads(json.dumps(arguments)))
     assert again.serialize() == (path, arguments)
 
 
@@ -158,16 +146,16 @@ def test_a_triggerer_that_starts_anew_repeats_a_change_until_there_is_a_model_of
 
 
 def test_trouble_is_said_once_and_passes(trigger, store, monkeypatch, capsys):
-    made = JarHashTrigger._make_comparison
+    compare = HashComparison.compare
     attempts = []
 
-    def make(self: JarHashTrigger) -> Any:
+    def tried(self: HashComparison, known_sha256: str | None = None) -> Found:
         attempts.append(1)
         if len(attempts) < 4:
             raise RuntimeError("no answer from s3://me:hush-1@bucket/job.jar")
-        return made(self)
+        return compare(self, known_sha256)
 
-    monkeypatch.setattr(JarHashTrigger, "_make_comparison", make)
+    monkeypatch.setattr(HashComparison, "compare", tried)
     trained(store, b"before")
     assert first_payload(trigger())["sha256"] == sha256(b"first")
     said = capsys.readouterr().out
@@ -188,40 +176,11 @@ def test_events_hold_addresses_without_credentials(trigger, monkeypatch, store):
     assert first_payload(watching)["application"] == "https://host/job.jar"
 
 
-@pytest.mark.parametrize("which", ["trigger", "waiting"])
-def test_the_event_loop_is_not_held_up(which, request, store, looks):
+def test_the_event_loop_is_not_held_up(trigger, store, looks):
     trained(store, b"before")
-    first_payload(request.getfixturevalue(which)())
+    first_payload(trigger())
     assert looks
     assert threading.get_ident() not in looks
-
-
-async def only_event(trigger: JarHashChangedTrigger) -> dict[str, Any]:
-    (event,) = [event async for event in trigger.run()]
-    return event.payload
-
-
-def test_for_a_sensor_it_fires_once_when_the_application_has_changed(waiting, store, jar, looks):
-    trained(store, b"first")
-
-    async def wait() -> dict[str, Any]:
-        event = asyncio.ensure_future(only_event(waiting()))
-        await next_looks(looks)
-        assert not event.done()
-        deploy(jar, b"second")
-        return await asyncio.wait_for(event, timeout=30)
-
-    event = asyncio.run(wait())
-    assert event["status"] == CHANGED
-    assert event["result"]["sha256"] == sha256(b"second")
-    assert json.loads(json.dumps(event)) == event
-
-
-def test_where_waiting_is_vain_the_sensor_hears_why(waiting):
-    event = asyncio.run(only_event(waiting(application="unheard-of://me:hush-1@host/job.jar")))
-    assert event["status"] == FAILED
-    assert "unheard-of" in event["reason"]
-    assert "hush" not in event["reason"]
 
 
 LOG = logging.getLogger("task")

@@ -1,8 +1,7 @@
-"""The sensor in its three modes."""
+"""The sensor in its two modes."""
 
 from __future__ import annotations
 
-from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,14 +10,12 @@ from airflow.providers.common.compat.sdk import (
     AirflowFailException,
     AirflowSensorTimeout,
     AirflowSkipException,
-    TaskDeferred,
 )
 
 from airflow_provider_ernest.sensors import jar_hash
 from airflow_provider_ernest.sensors.jar_hash import JarHashSensor
 from airflow_provider_ernest.spark import artifact
 from airflow_provider_ernest.spark.artifact import combined_sha256
-from airflow_provider_ernest.triggers.jar_hash import CHANGED, FAILED, JarHashChangedTrigger
 from tests.unit.triggers.applications import JOB, deploy, sha256, trained
 
 try:
@@ -35,7 +32,6 @@ def sensor(jar, store):
             "application": str(jar),
             "job": JOB,
             "poke_interval": 0.01,
-            "deferrable": False,
         }
         return JarHashSensor(**{**arguments, **changes})
 
@@ -82,31 +78,6 @@ def test_a_file_that_does_not_settle_is_left_to_the_next_poke(sensor, store, con
     assert waits == [3600.0] * 4
 
 
-def test_deferred_it_hands_the_waiting_to_the_triggerer(sensor, store, jar, context):
-    trained(store, b"first")
-    waiting = sensor(deferrable=True, poke_interval=30, timeout=3600)
-    with pytest.raises(TaskDeferred) as deferral:
-        waiting.execute(context)
-    trigger = deferral.value.trigger
-    assert isinstance(trigger, JarHashChangedTrigger)
-    assert (trigger.application, trigger.job) == (str(jar), JOB)
-    assert trigger.poll_seconds == 30.0
-    assert deferral.value.method_name == "execute_complete"
-    assert deferral.value.timeout == timedelta(hours=1)
-
-    told = {"sha256": "x", "reason": "It changed."}
-    assert waiting.execute_complete(context, {"status": CHANGED, "result": told}) == told
-    with pytest.raises(AirflowFailException, match=r"nothing reads it"):
-        waiting.execute_complete(context, {"status": FAILED, "reason": "nothing reads it"})
-
-
-def test_deferrable_is_airflows_default(sensor, store, context, monkeypatch):
-    trained(store, b"first")
-    monkeypatch.setenv("AIRFLOW__OPERATORS__DEFAULT_DEFERRABLE", "True")
-    with pytest.raises(TaskDeferred):
-        sensor(deferrable=None).execute(context)
-
-
 def test_it_times_out_as_all_sensors_do(sensor, store, context):
     trained(store, b"first")
     with pytest.raises(AirflowSensorTimeout):
@@ -115,12 +86,14 @@ def test_it_times_out_as_all_sensors_do(sensor, store, context):
         sensor(timeout=0, soft_fail=True).execute(context)
 
 
-@pytest.mark.parametrize("deferrable", [True, False])
-def test_what_waiting_cannot_mend_fails_at_once(sensor, context, deferrable):
+def test_what_waiting_cannot_mend_fails_at_once(sensor, context):
     with pytest.raises(AirflowFailException, match=r"cluster's machines"):
-        sensor(application="local:/opt/job.jar", deferrable=deferrable).execute(context)
+        sensor(application="local:/opt/job.jar").execute(context)
     with pytest.raises(AirflowSkipException):
-        sensor(application="local:/opt/job.jar", soft_fail=True, deferrable=deferrable).execute(context)
+        sensor(application="local:/opt/job.jar", soft_fail=True).execute(context)
+    with pytest.raises(AirflowFailException, match=r"unheard-of") as failure:
+        sensor(application="unheard-of://me:hush-1@host/job.jar").execute(context)
+    assert "hush" not in str(failure.value)
 
 
 def test_fields_that_jinja_renders_to_texts_count_for_what_they_mean(sensor, jar, context, monkeypatch):
