@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import time
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 from airflow.sdk import BaseOperator
@@ -42,7 +41,7 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.eventlog.tables import EventLog
     from airflow_provider_ernest.settings.values import Number
     from airflow_provider_ernest.spark.input import Sample
-    from airflow_provider_ernest.spark.runs import RunLimits
+    from airflow_provider_ernest.spark.runs import RunRequest
     from airflow_provider_ernest.spark.submit import ErnestSubmitHook
 
 
@@ -173,7 +172,7 @@ class SampleRunOperator(OfJob, EmitsLineage, BaseOperator):
             self._submission.end()
 
     def _request(self, job: SparkJob, sample: Sample, handle: ClusterHandle, context: Context) -> RunRequest:
-        from airflow_provider_ernest.spark.runs import RunLimits
+        from airflow_provider_ernest.spark.runs import RunLimits, RunRequest
 
         names = cast("Context", {**context, "sample": sample})
         rendered = rendered_texts(self, dict(self.conf), context)
@@ -207,7 +206,7 @@ class SampleRunOperator(OfJob, EmitsLineage, BaseOperator):
         submitted = self._submission = submission(handle, request=request, log=self.log)
         submitted_at = time.time()
         try:
-            submitted.run(request.application)
+            submitted.run()
         finally:
             self.application_id = logged_application(request.directory)
         return observe(
@@ -318,41 +317,15 @@ def staged_sample(
             folder.rmdir()
 
 
-@dataclass(frozen=True, kw_only=True)
-class RunRequest:
-    """What to run, and on how many executors. Only this run's event log goes to the local `directory`."""
-
-    name: str
-    owner: str  # by which its task, in any of its tries, knows it again; no other task has it
-    application: str
-    application_args: Sequence[str]
-    executors: int
-    executor_cores: int
-    directory: Path
-    limits: RunLimits
-    conf: Mapping[str, str] = field(default_factory=dict)
-    options: Mapping[str, Any] = field(default_factory=dict)
-    staging_uri: str | None = None
-
-    def sized_conf(self) -> dict[str, str]:
-        """The properties that size it, which win over all others."""
-        from airflow_provider_ernest.spark.sizing import sizing_conf
-
-        sizing = sizing_conf(
-            executors=self.executors,
-            executor_cores=self.executor_cores,
-            executors_wait_seconds=self.limits.wait_seconds,
-        )
-        # The driver's pages have no login and show arguments and properties; the event log has all we need.
-        return {**sizing, "spark.ui.enabled": "false"}
-
-
 def submission(handle: ClusterHandle, *, request: RunRequest, log: Any) -> DriverSubmission | StepRun:
     """Return the way to a cluster."""
     from airflow_provider_ernest.clusters.emr.spec import EMR
 
     if handle.kind == EMR:
-        return _step(handle, request, log)
+        from airflow_provider_ernest.clusters.emr.steps import StepRun
+        from airflow_provider_ernest.hooks.aws import aws_clients
+
+        return StepRun(handle, request, clients=aws_clients(handle.aws_conn_id, handle.region), log=log)
     return DriverSubmission(_hook(handle, request), request, web_url=handle.web_url)
 
 
@@ -369,7 +342,7 @@ class DriverSubmission:
         self._request = request
         self._web_url = web_url
 
-    def run(self, application: str) -> None:
+    def run(self) -> None:
         """Submit it and wait for its end. Must be called from the task's main thread."""
         from airflow_provider_ernest.exceptions import SampleRunError
         from airflow_provider_ernest.spark.runs import RunWatch
@@ -386,7 +359,7 @@ class DriverSubmission:
             driver_has_begun=lambda: self._hook.driver_has_begun,
         ) as watch:
             try:
-                self._hook.run(application)
+                self._hook.run(request.application)
             except SampleRunError as error:
                 if watch.ended_because:
                     raise SampleRunError(f"The run was ended: {watch.ended_because}.") from error
@@ -455,25 +428,3 @@ def _remote_hook(handle: ClusterHandle, request: RunRequest) -> ErnestSubmitHook
     require_observable_driver(hook, event_logs=handle.directory)
     require_same_master(hook, handle)
     return hook
-
-
-def _step(handle: ClusterHandle, request: RunRequest, log: Any) -> StepRun:
-    from airflow_provider_ernest.clusters.emr.steps import SparkStep, StepRun
-    from airflow_provider_ernest.hooks.aws import aws_clients
-
-    return StepRun(
-        handle=handle,
-        step=SparkStep(
-            name=request.name,
-            executors=request.executors,
-            conf={**handle.spark_conf(), **request.conf, **request.sized_conf()},
-            application_args=request.application_args,
-            options=request.options,
-            staging_uri=request.staging_uri,
-        ),
-        owner=request.owner,
-        clients=aws_clients(handle.aws_conn_id, handle.region),
-        directory=request.directory,
-        limits=request.limits,
-        log=log,
-    )

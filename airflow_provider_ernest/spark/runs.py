@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import threading
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from airflow_provider_ernest.documents.runs import Observation
@@ -27,10 +27,11 @@ from airflow_provider_ernest.eventlog.run_facts import (
 )
 from airflow_provider_ernest.exceptions import ClusterLostError, SampleRunError
 from airflow_provider_ernest.spark.machines import read_state
+from airflow_provider_ernest.spark.sizing import sizing_conf
 from airflow_provider_ernest.words import duration
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
     from types import TracebackType
     from typing import Any, Self
@@ -57,6 +58,33 @@ class RunLimits:
 
     wait_seconds: float
     run_seconds: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunRequest:
+    """What to run, and on how many executors. Only this run's event log goes to the local `directory`."""
+
+    name: str
+    owner: str  # by which its task, in any of its tries, knows it again; no other task has it
+    application: str
+    application_args: Sequence[str]
+    executors: int
+    executor_cores: int
+    directory: Path
+    limits: RunLimits
+    conf: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)  # named as the arguments of SparkSubmitHook
+    staging_uri: str | None = None  # s3:// folder for a local application on EMR; None to refuse one there
+
+    def sized_conf(self) -> dict[str, str]:
+        """The properties that size it, which win over all others."""
+        sizing = sizing_conf(
+            executors=self.executors,
+            executor_cores=self.executor_cores,
+            executors_wait_seconds=self.limits.wait_seconds,
+        )
+        # The driver's pages have no login and show arguments and properties; the event log has all we need.
+        return {**sizing, "spark.ui.enabled": "false"}
 
 
 def require_workers(web_url: str, executors: int) -> None:

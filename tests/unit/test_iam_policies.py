@@ -21,13 +21,13 @@ from airflow_provider_ernest.clusters.base import terminate
 from airflow_provider_ernest.clusters.ec2.cluster import cluster_secret
 from airflow_provider_ernest.clusters.ec2.ending import reap
 from airflow_provider_ernest.clusters.ec2.prices import PriceBook
-from airflow_provider_ernest.clusters.emr.steps import SparkStep, StepRun, look_up
+from airflow_provider_ernest.clusters.emr.steps import StepRun, look_up
 from airflow_provider_ernest.exceptions import (
     ClusterStartError,
     MissingResourceError,
     SampleRunError,
 )
-from airflow_provider_ernest.spark.runs import RunLimits
+from airflow_provider_ernest.spark.runs import RunLimits, RunRequest
 from tests.ec2_testbed import EC2Api
 from tests.unit.clusters.ec2.conftest import Bed
 from tests.unit.clusters.emr.conftest import BUCKET, REQUEST, FakeClient, specification
@@ -188,12 +188,19 @@ def steps_on_a_job_flow(account: JobFlows, folder: Any) -> None:
 
     def step_run() -> StepRun:
         return StepRun(
-            handle=handle,
-            step=SparkStep(name="sample", executors=2, conf={}, staging_uri=f"s3://{BUCKET}/staging"),
-            owner="5f2a",
+            handle,
+            RunRequest(
+                name="sample",
+                owner="5f2a",
+                application=str(application),
+                application_args=(),
+                executors=2,
+                executor_cores=4,
+                directory=folder,
+                limits=RunLimits(wait_seconds=600),
+                staging_uri=f"s3://{BUCKET}/staging",
+            ),
             clients=account.clients,
-            directory=folder,
-            limits=RunLimits(wait_seconds=600),
             log=logging.getLogger("test"),
             poll_seconds=0.0,
         )
@@ -210,12 +217,12 @@ def steps_on_a_job_flow(account: JobFlows, folder: Any) -> None:
         return {"Step": {"Id": "s-1", "Status": {"State": "COMPLETED", "Timeline": timeline}}}
 
     account.emr.answers["describe_step"] = [completed]
-    step_run().run(str(application))
+    step_run().run()
     account.emr.answers["describe_step"] = [
         {"Step": {"Id": "s-2", "Status": {"State": "FAILED", "FailureDetails": {"Reason": "no"}}}}
     ]
     with pytest.raises(SampleRunError):
-        step_run().run(str(application))
+        step_run().run()
     terminate(handle, clusters=Path(), client=None)
     account.emr.terminate_job_flows(JobFlowIds=[job_flow_id])
 

@@ -6,8 +6,8 @@ import logging
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path, PurePosixPath
@@ -37,7 +37,7 @@ from airflow_provider_ernest.spark.sizing import event_log_conf
 from airflow_provider_ernest.words import duration
 
 if TYPE_CHECKING:
-    from airflow_provider_ernest.spark.runs import RunLimits
+    from airflow_provider_ernest.spark.runs import RunRequest
 
 log = logging.getLogger(__name__)
 
@@ -299,53 +299,31 @@ _UNTIL_DEADLINE = (
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class SparkStep:
-    """What a step is to run."""
+def step_arguments(
+    request: RunRequest, application: str, *, conf: Mapping[str, str], deadline: float
+) -> list[str]:
+    """The arguments of EMR's command-runner.jar that run spark-submit as a step.
 
-    name: str
-    """Of the application; the step's begins with it."""
-    executors: int
-    conf: Mapping[str, str]
-    """Spark properties; where the event log goes is added."""
-    application_args: Sequence[str] = ()
-    options: Mapping[str, Any] = field(default_factory=dict)
-    """Named as the arguments of SparkSubmitHook, of which a step knows some."""
-    staging_uri: str | None = None
-    """s3:// folder that a local application is uploaded to; None to refuse one."""
-
-    def arguments(self, application: str, *, event_logs: str, deadline: float) -> list[str]:
-        """The arguments of EMR's command-runner.jar that run spark-submit as a step.
-
-        The driver runs on the master machine ("client"), so that the run's machines have its executors
-        alone. `timeout` ends it even where nobody is left to cancel the step: EMR has no limit of its own for
-        one. A step that begins after its deadline (seconds since the epoch) ends at once, with the exit code
-        of `timeout`, 124.
-        """
-        conf = {**self.conf, **event_log_conf(event_logs)}
-        return [
-            *("bash", "-c", _UNTIL_DEADLINE, "until-deadline", str(int(deadline))),
-            *("spark-submit", "--master", "yarn", "--deploy-mode", "client", "--name", self.name),
-            *step_switches(self.options),
-            *(word for name, value in conf.items() for word in ("--conf", f"{name}={value}")),
-            application,
-            *map(str, self.application_args),
-        ]
+    The driver runs on the master machine ("client"), so that the run's machines have its executors alone.
+    `timeout` ends it even where nobody is left to cancel the step: EMR has no limit of its own for one. A
+    step that begins after its deadline (seconds since the epoch) ends at once, with the exit code of
+    `timeout`, 124.
+    """
+    return [
+        *("bash", "-c", _UNTIL_DEADLINE, "until-deadline", str(int(deadline))),
+        *("spark-submit", "--master", "yarn", "--deploy-mode", "client", "--name", request.name),
+        *step_switches(request.options),
+        *(word for name, value in conf.items() for word in ("--conf", f"{name}={value}")),
+        application,
+        *map(str, request.application_args),
+    ]
 
 
 class StepRun:
     """Runs one application as a step, and brings its event log, which S3 shows when it is complete.
 
-    Args:
-        handle: of the job flow.
-        step: what to run.
-        clients: gives boto3's client of a service, "emr" or "s3".
-        owner: the same for all tries of one task, and no other task's: steps that an earlier try has left
-            behind are cancelled.
-        directory: local folder for the event log, for this run only.
-        limits: how long the step may wait for those before it, and how long it may take then.
-        log: of the task.
-        poll_seconds: between two questions for the step's state.
+    Steps that an earlier try of the task has left behind are cancelled. `clients` gives boto3's client of a
+    service, "emr" or "s3"; `poll_seconds` lie between two questions for the step's state.
 
     Attributes:
         waited_seconds: how long the step waited for those before it.
@@ -353,24 +331,19 @@ class StepRun:
 
     def __init__(
         self,
-        *,
         handle: ClusterHandle,
-        step: SparkStep,
-        owner: str,
+        request: RunRequest,
+        *,
         clients: Callable[[str], Any],
-        directory: Path,
-        limits: RunLimits,
         log: Any,
         poll_seconds: float = POLL_SECONDS,
     ) -> None:
         self.waited_seconds = 0.0
         self._handle = handle
-        self._step = step
-        self._step_name = f"{step.name}-{owner}"
+        self._request = request
+        self._step_name = f"{request.name}-{request.owner}"
         self._clients = clients
         self._emr = clients("emr")
-        self._directory = directory
-        self._limits = limits
         self._log = log
         self._poll_seconds = poll_seconds
         self._step_id: str | None = None
@@ -378,7 +351,7 @@ class StepRun:
         self._running_since: float | None = None
         self._ending = threading.Event()
 
-    def run(self, application: str) -> None:
+    def run(self) -> None:
         """Submit the application, wait for its end and fetch its event log.
 
         Raises:
@@ -391,10 +364,13 @@ class StepRun:
         """
         with explained("run a step of EMR"):
             deadline = self._require_ready()
-            address = self._place(application)
-            folder = f"{self._directory.name}-{uuid.uuid4().hex[:8]}"
-            event_logs = f"{self._handle.directory}/{self._handle.name}/{folder}"
-            arguments = self._step.arguments(address, event_logs=event_logs, deadline=deadline)
+            request, handle = self._request, self._handle
+            address = self._place(request.application)
+            folder = f"{request.directory.name}-{uuid.uuid4().hex[:8]}"
+            event_logs = f"{handle.directory}/{handle.name}/{folder}"
+            own = {**handle.spark_conf(), **request.conf, **request.sized_conf()}
+            conf = {**own, **event_log_conf(event_logs)}
+            arguments = step_arguments(request, address, conf=conf, deadline=deadline)
             s3 = self._clients("s3")
             bucket, key = _split(event_logs)
             # Spark refuses to log into a folder that does not exist.
@@ -406,7 +382,7 @@ class StepRun:
                 self._end_after_failure()
                 raise
             self._step_id = None
-            fetched = fetch_event_log(s3, event_logs, self._directory)
+            fetched = fetch_event_log(s3, event_logs, request.directory)
             self._log.info("Event log %s, of %s", fetched, event_logs)
 
     def end(self) -> list[str]:
@@ -424,9 +400,9 @@ class StepRun:
         if job_flow.state not in READY_STATES:
             raise _lost(job_flow)
         alive = len(running_instances(self._emr, job_flow.id, "CORE"))
-        if alive < self._step.executors:
+        if alive < self._request.executors:
             raise ClusterLostError(
-                f"The run needs {self._step.executors} machines; job flow {job_flow.id} has {alive}.",
+                f"The run needs {self._request.executors} machines; job flow {job_flow.id} has {alive}.",
                 remedy="Machines were lost: clear the task that starts the cluster to have it start anew.",
             )
         deadline, now = datetime.fromisoformat(str(self._handle.expires_at)).timestamp(), time.time()
@@ -435,12 +411,13 @@ class StepRun:
                 f"The time to live that was stated of job flow {job_flow.id} is over.",
                 remedy="Raise time_to_live_seconds, or make fewer or smaller sample runs.",
             )
-        if self._limits.run_seconds is not None:
-            deadline = min(deadline, now + self._limits.wait_seconds + self._limits.run_seconds)
+        limits = self._request.limits
+        if limits.run_seconds is not None:
+            deadline = min(deadline, now + limits.wait_seconds + limits.run_seconds)
         return deadline
 
     def _place(self, application: str) -> str:
-        path, staging = local_path(application), self._step.staging_uri
+        path, staging = local_path(application), self._request.staging_uri
         if path is not None and staging is not None:
             return upload_application(self._clients("s3"), path, staging)
         require_remote("application", application, remedy=APPLICATION_REMEDY)
@@ -535,7 +512,7 @@ class StepRun:
             raise SampleRunError(f"Step {step_id} is {self._state}: {_why(step)}.")
 
     def _keep_limits(self, added_at: float) -> None:
-        limits, now = self._limits, time.monotonic()
+        limits, now = self._request.limits, time.monotonic()
         if self._running_since is None:
             if now - added_at > limits.wait_seconds:
                 raise SampleRunError(

@@ -27,12 +27,11 @@ from airflow_provider_ernest.operators import sample_run as module
 from airflow_provider_ernest.operators import task_context
 from airflow_provider_ernest.operators.sample_run import (
     DriverSubmission,
-    RunRequest,
     SampleRunOperator,
     submission,
 )
 from airflow_provider_ernest.settings import SampledInput
-from airflow_provider_ernest.spark.runs import RunLimits
+from airflow_provider_ernest.spark.runs import RunLimits, RunRequest
 from airflow_provider_ernest.store.store import ModelStore
 from tests import examples
 from tests.airflow_versions import DagSerialization
@@ -165,7 +164,7 @@ def test_a_killed_task_ends_its_run_whichever_way_it_went(sample_run, context, m
         waited_seconds = 0.0
         ended = False
 
-        def run(self, application: str) -> None:
+        def run(self) -> None:
             operator.on_kill()
             assert self.ended
             raise ClusterLostError("ended")
@@ -212,7 +211,7 @@ def request_for(tmp_path):
         fields = {
             "name": "ernest-sample-3",
             "owner": "5f2a",
-            "application": "job.py",
+            "application": "s3://code/job.py",
             "application_args": ["a b"],
             "executors": 2,
             "executor_cores": 2,
@@ -380,4 +379,4 @@ def test_a_run_on_emr_is_a_step_of_its_job_flow(request_for, emr):
 
     assert isinstance(submitted, StepRun)
     with pytest.raises(ClusterLostError, match=r"needs 4 machines; job flow j-\w+ has 3"):
-        submitted.run("s3://code/job.py")
+        submitted.run()

@@ -20,7 +20,7 @@ from moto.emr.models import emr_backends
 
 from airflow_provider_ernest.clusters.base import ClusterHandle
 from airflow_provider_ernest.clusters.emr import steps
-from airflow_provider_ernest.clusters.emr.steps import SparkStep, StepRun, fetch_event_log, look_up
+from airflow_provider_ernest.clusters.emr.steps import StepRun, fetch_event_log, look_up, step_arguments
 from airflow_provider_ernest.documents.runs import Experiment
 from airflow_provider_ernest.exceptions import (
     ClusterLostError,
@@ -28,7 +28,7 @@ from airflow_provider_ernest.exceptions import (
     SampleRunError,
 )
 from airflow_provider_ernest.spark.input import Sample
-from airflow_provider_ernest.spark.runs import RunLimits, observe
+from airflow_provider_ernest.spark.runs import RunLimits, RunRequest, observe
 
 from .conftest import BUCKET, REGION, job_flow, specification, started, throttled
 
@@ -41,24 +41,32 @@ def handle(emr) -> ClusterHandle:
     return look_up(specification(started(emr)), emr=emr)
 
 
+def request_of(**changes: Any) -> RunRequest:
+    fields = {
+        "name": "ernest-sample-0",
+        "owner": "5f2a",
+        "application": APPLICATION,
+        "application_args": (),
+        "executors": 2,
+        "executor_cores": 4,
+        "directory": Path("run"),
+        "limits": RunLimits(wait_seconds=600),
+    }
+    return RunRequest(**{**fields, **changes})
+
+
 @pytest.fixture
 def run(handle, clients, tmp_path):
     def make(
         *,
-        limits: RunLimits | None = None,
-        owner: str = "5f2a",
         poll_seconds: float = 0.0,
         expires_at: str | None = handle.expires_at,
-        **step: Any,
+        **changes: Any,
     ) -> StepRun:
-        fields = {"name": "ernest-sample-0", "executors": 2, "conf": {"spark.cores.max": "8"}, **step}
         return StepRun(
-            handle=replace(handle, expires_at=expires_at),
-            step=SparkStep(**fields),
-            owner=owner,
+            replace(handle, expires_at=expires_at),
+            request_of(directory=tmp_path, **changes),
             clients=clients,
-            directory=tmp_path,
-            limits=limits or RunLimits(wait_seconds=600),
             log=logging.getLogger("test"),
             poll_seconds=poll_seconds,
         )
@@ -146,7 +154,7 @@ def test_a_step_is_observed_from_the_event_log_that_it_wrote(emr, run, handle, t
     ]
     running = run(application_args=["--input", "s3://data/in put"])
 
-    running.run(APPLICATION)
+    running.run()
 
     assert running.waited_seconds == 7
     observation, _ = observe(
@@ -176,7 +184,8 @@ def test_what_is_submitted(emr, s3, run, handle, writes):
         "py_files": None,
     }
     before = time.time()
-    run(options=options, limits=RunLimits(wait_seconds=100, run_seconds=50)).run("s3://code/job.jar")
+    limits = RunLimits(wait_seconds=100, run_seconds=50)
+    run(application="s3://code/job.jar", options=options, limits=limits).run()
 
     args = arguments(emr)
     assert before + 149 <= deadline(args) <= time.time() + 150
@@ -200,7 +209,7 @@ def test_what_is_submitted(emr, s3, run, handle, writes):
 def test_no_step_outlives_the_time_to_live(emr, run, writes):
     soon = (datetime.now(UTC) + timedelta(seconds=90)).isoformat()
     emr.answers["describe_step"] = [writes()]
-    run(expires_at=soon).run(APPLICATION)
+    run(expires_at=soon).run()
     assert deadline(arguments(emr)) == int(datetime.fromisoformat(soon).timestamp())
 
 
@@ -218,8 +227,8 @@ def machine(tmp_path, monkeypatch) -> Path:
 
 def step_command(until: float, *application_args: str) -> list[str]:
     conf = {"spark.x": "`touch injected`; exit"}
-    step = SparkStep(name="it's $(touch injected)", executors=1, conf=conf, application_args=application_args)
-    return step.arguments(APPLICATION, event_logs=f"s3://{BUCKET}/spark", deadline=until)
+    request = request_of(name="it's $(touch injected)", application_args=application_args)
+    return step_arguments(request, APPLICATION, conf=conf, deadline=until)
 
 
 @pytest.mark.usefixtures("machine")
@@ -258,7 +267,7 @@ def test_a_run_is_given_up_at_its_deadline_though_emr_does_not_answer(emr, run, 
     with pytest.raises(
         SampleRunError, match=r"had time until .* was RUNNING when last heard of.*time_to_live"
     ):
-        run().run(APPLICATION)
+        run().run()
     assert len(cancelled(emr)) == 1
 
 
@@ -266,7 +275,7 @@ def leave_behind(emr: Any, running: StepRun) -> str:
     """Add a step whose task gets no chance to cancel it; returns EMR's id."""
     emr.answers["describe_step"] = [step("FAILED")]
     with pytest.raises(SampleRunError):
-        running.run(APPLICATION)
+        running.run()
     (added,) = cancelled(emr)
     emr.calls.clear()
     return added
@@ -276,7 +285,7 @@ def test_a_retry_cancels_what_its_killed_predecessor_left_behind(emr, run, write
     orphan = leave_behind(emr, run())
     emr.answers["describe_step"] = [writes()]
 
-    run().run(APPLICATION)
+    run().run()
 
     assert cancelled(emr) == [orphan]
     called = [name for name, _ in emr.calls]
@@ -299,7 +308,7 @@ def test_a_retry_leaves_the_steps_of_others_and_what_has_ended_alone(
         one.state = state
     emr.answers["describe_step"] = [writes()]
 
-    run().run(APPLICATION)
+    run().run()
 
     assert cancelled(emr) == []
 
@@ -320,7 +329,7 @@ def test_what_emr_cannot_read_or_do_is_refused_before_anything_is_submitted(
     emr, run, changes, application, named
 ):
     with pytest.raises(InvalidParameterError, match=named):
-        run(**changes).run(application)
+        run(application=application, **changes).run()
     assert emr.called("add_job_flow_steps") == []
 
 
@@ -330,7 +339,7 @@ def test_a_local_application_is_uploaded_where_that_was_asked_for(emr, s3, run, 
     for _ in range(2):
         emr.calls.clear()
         emr.answers["describe_step"] = [writes()]
-        run(staging_uri=f"s3://{BUCKET}/code/").run(str(application))
+        run(application=str(application), staging_uri=f"s3://{BUCKET}/code/").run()
         address = arguments(emr)[-1]
         key = address.removeprefix(f"s3://{BUCKET}/")
         assert key.startswith("code/")
@@ -348,7 +357,7 @@ def test_a_failed_step_tells_why_and_where_its_log_is(emr, run):
     with pytest.raises(
         SampleRunError, match=r"failed: Unknown Error: exit code 1; its log is s3://logs/steps/s-1/stderr.gz"
     ):
-        run().run(APPLICATION)
+        run().run()
 
 
 @pytest.mark.parametrize("cancelling", [{}, throttled("CancelSteps")])
@@ -365,7 +374,7 @@ def test_a_step_that_passes_a_limit_is_cancelled_and_the_reason_told(
     emr.answers["cancel_steps"] = [cancelling]
     emr.answers["describe_step"] = [step(state)] * 99
     with pytest.raises(SampleRunError, match=named):
-        run(limits=limits).run(APPLICATION)
+        run(limits=limits).run()
     assert len(cancelled(emr)) == 1
 
 
@@ -379,7 +388,7 @@ def test_a_killed_task_cancels_its_step(emr, run, call):
 
     emr.answers[call] = [killed]
     with pytest.raises(SampleRunError, match="its task was killed"):
-        running.run(APPLICATION)
+        running.run()
     assert len(cancelled(emr)) == 1
     assert emr.called("cancel_steps")[0]["StepCancellationOption"] == "SEND_INTERRUPT"
 
@@ -397,7 +406,7 @@ def test_a_kill_wakes_the_waiting_task(emr, run):
     killer = threading.Thread(target=lambda: asked.wait(60) and running.end())
     killer.start()
     with pytest.raises(SampleRunError, match="its task was killed"):
-        running.run(APPLICATION)
+        running.run()
     killer.join()
 
 
@@ -409,7 +418,7 @@ def test_a_job_flow_that_ends_under_a_step_is_lost(emr, run):
         job_flow("TERMINATED_WITH_ERRORS", reason=reason),
     ]
     with pytest.raises(ClusterLostError, match=r"TERMINATED_WITH_ERRORS: INSTANCE_FAILURE: a spot instance"):
-        run().run(APPLICATION)
+        run().run()
 
 
 GONE = "2026-01-01T00:00:00+00:00"
@@ -427,14 +436,14 @@ def test_a_job_flow_that_cannot_take_the_run_gets_no_step(emr, run, handle, has_
     if has_ended:
         emr.terminate_job_flows(JobFlowIds=[handle.name])
     with pytest.raises(ClusterLostError, match=named):
-        run(**changes).run(APPLICATION)
+        run(**changes).run()
     assert emr.called("add_job_flow_steps") == []
 
 
 def test_a_step_that_writes_no_event_log_is_no_spark_application(emr, run):
     emr.answers["describe_step"] = [completed()]
     with pytest.raises(SampleRunError, match=r"wrote no event log into s3://ernest-logs/spark/j-"):
-        run().run(APPLICATION)
+        run().run()
 
 
 def test_only_a_whole_event_log_is_fetched(s3, tmp_path):
