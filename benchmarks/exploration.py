@@ -302,8 +302,7 @@ def cherry_pick(production: Production, day: int) -> tuple[int, int]:
 def ours(production: Production, day: int) -> tuple[int, int]:
     """Explore as `design.exploration` proposes."""
     case, offer = production.case, production.offer()
-    goal = within_tried(production.goal, offer)
-    decision = decide(goal, Offered(offers=[replace(offer, executors=goal.executors)])).required()
+    decision = decide(production.goal, Offered(offers=[within_tried(production.goal, offer)])).required()
     has_explored = bool(production.runs) and production.runs[-1][0] != production.decided[-1]
     proposal = next_exploration(
         Exploration(dollars_per_month=SHARE * MONTH * case.situation.typical(case.start)),

@@ -257,6 +257,7 @@ def record_of(
     iterations: int | None,
     job: str | None,
     origin: Origin,
+    input_amount: float | None,
 ) -> DecisionRecord:
     """The record of a decision that was just made; with a fallback the first model is recorded."""
     models = {each.model.id: each for each in types if each.model}
@@ -275,6 +276,7 @@ def record_of(
         **_asked(goal, iterations),
         allowed_executors=() if goal.allowed_executors is None else goal.executors,
         model_ids=tuple(models),
+        input_amount=input_amount,
         reuse=of_model.reuse if of_model else "",
     )
 

@@ -104,11 +104,11 @@ def not_recorded(decision: Decision, records: Sequence[DecisionRecord]) -> SizeE
     return None
 
 
-def within_tried(goal: SizingGoal, offer: Offer) -> SizingGoal:
-    """The goal with the sizes from the least to the most that were tried: others are explored first."""
+def within_tried(goal: SizingGoal, offer: Offer) -> Offer:
+    """The offer's sizes from the least to the most that were tried: others are explored first."""
     tried = sorted(offer.observed)
-    allowed = tuple(each for each in goal.executors if tried and tried[0] <= each <= tried[-1])
-    return replace(goal, allowed_executors=allowed) if allowed else goal
+    allowed = [each for each in goal.executors if tried and tried[0] <= each <= tried[-1]]
+    return replace(offer, executors=allowed or goal.executors)
 
 
 def next_exploration(
@@ -127,7 +127,7 @@ def next_exploration(
     Args:
         asked: within which limits, without templates.
         goal: of production, without templates.
-        decision: what was decided for the run by `within_tried` of the goal, on the type of the offer.
+        decision: what was decided for the run by the offer `within_tried`, on its type.
         offer: the executors of that type that production may have, and what is known of them.
         standing: what explorations came to so far.
         runs_per_month: of production, by its history; None where that does not tell.

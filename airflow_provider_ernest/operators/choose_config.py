@@ -235,8 +235,8 @@ class ChooseConfigOperator(OfJob, EmitsLineage, BaseOperator):
                 iterations=iterations,
                 job=optional_text(self.job.get("name")),
                 origin=origin_of(context),
+                input_amount=optional_number("input_amount", self.input_amount),
             )
-            record = replace(record, input_amount=optional_number("input_amount", self.input_amount))
             self.add_lineage(record)
             outputs = decided_outputs(
                 record,

@@ -288,8 +288,7 @@ def only_tried(goal: SizingGoal, offered: Offered) -> Offered:
 
     if len(offered.offers) != 1:
         return offered
-    (offer,) = offered.offers
-    return replace(offered, offers=[replace(offer, executors=within_tried(goal, offer).executors)])
+    return replace(offered, offers=[within_tried(goal, offered.offers[0])])
 
 
 def with_exploration(

@@ -81,8 +81,7 @@ def goal(deadline=1000.0, **fields):
 
 
 def decided(of, offered):
-    known = within_tried(of, offered)
-    return decide(known, Offered(offers=[replace(offered, executors=known.executors)])).required()
+    return decide(of, Offered(offers=[within_tried(of, offered)])).required()
 
 
 def proposed(
