@@ -94,25 +94,19 @@ class InfeasibleGoalError(ErnestError):
 
     Args:
         message: the goal and why it cannot be met.
-        best: the best value that can be reached, in the unit of the goal (seconds or dollars).
         remedy: what to change.
-        most_probable: the `Alternative` that keeps to the goal most probably, if any.
-        within_reach: the nearest limits that can be kept (`decision.deciding.WithinReach`), if known.
+        most_probable: the `Alternative` that keeps to the goal most probably.
+        earliest_deadline: the `Reachable` one, within the budget where there is one; None if there is none.
+        least_budget: likewise within the deadline.
     """
 
     def __init__(
-        self,
-        message: str,
-        *,
-        best: float,
-        remedy: str = "",
-        most_probable: Any = None,
-        within_reach: Any = None,
+        self, message: str, *, remedy: str, most_probable: Any, earliest_deadline: Any, least_budget: Any
     ) -> None:
         super().__init__(message, remedy=remedy)
-        self.best = best
         self.most_probable = most_probable
-        self.within_reach = within_reach
+        self.earliest_deadline = earliest_deadline
+        self.least_budget = least_budget
 
 
 class ClusterError(ErnestError):

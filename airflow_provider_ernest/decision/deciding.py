@@ -295,40 +295,32 @@ def most_probable(alternatives: Sequence[Alternative], goal: Goal) -> Alternativ
 # What is told of a goal out of reach, and what could be asked for instead.
 
 
-@dataclass(frozen=True, kw_only=True)
-class WithinReach:
-    """The limits nearest to those out of reach. Mixes of types are not looked at."""
-
-    # Boot and start-up included, within the budget where there is one; None where that cannot be kept.
-    earliest_deadline: Reachable | None = None
-    least_budget: Reachable | None = None  # likewise within the deadline
-
-
 def _infeasible(choice: Choice, goal: Goal, forecasts: Sequence[Forecast]) -> InfeasibleGoalError:
     """The error that none keeps to the goal, with the most probable and the nearest goals within reach."""
     surest = most_probable(choice.alternatives, goal)
     boot = max(offer.billing.boot_seconds for offer in choice.offers)
     missed, best, remedy = _missed(goal, choice.alternatives, boot)
-    reach = _within_reach(forecasts, goal)
+    earliest, least = _within_reach(forecasts, goal)
     chance = words.probability(surest.probability or 0.0, goal.confidence)
     likely = "Also most" if surest is best else "Most"
     told = f" ({chance})" if surest is best else f": {_told(surest)} ({chance})"
+    instead = possible(earliest, least, goal)
     return InfeasibleGoalError(
-        f"No allowed configuration {missed}. {likely} likely to meet the goal{told}.{possible(reach, goal)}",
-        best=best.seconds if goal.deadline_seconds is not None else best.expense,
+        f"No allowed configuration {missed}. {likely} likely to meet the goal{told}.{instead}",
         remedy=f"{remedy}, ask for less confidence, allow other sizes, or train on another instance type.",
         most_probable=surest,
-        within_reach=reach,
+        earliest_deadline=earliest,
+        least_budget=least,
     )
 
 
-def possible(reach: WithinReach, goal: Goal | SizingGoal) -> str:
+def possible(earliest: Reachable | None, least: Reachable | None, goal: Goal | SizingGoal) -> str:
     """The limits that could be asked for instead; empty where changing one of two would not do."""
     limits = [
         f"a {name} of {told(nearest.limit)} ({_on(nearest)})"
         for name, told, stated, nearest in (
-            ("deadline", words.duration, goal.deadline_seconds, reach.earliest_deadline),
-            ("budget", words.dollars, goal.budget_dollars, reach.least_budget),
+            ("deadline", words.duration, goal.deadline_seconds, earliest),
+            ("budget", words.dollars, goal.budget_dollars, least),
         )
         if stated is not None and nearest is not None
     ]
@@ -373,8 +365,11 @@ def _on(found: Reachable | Alternative) -> str:
     )
 
 
-def _within_reach(forecasts: Sequence[Forecast], goal: Goal) -> WithinReach:
-    """The nearest limits that some alternative keeps with the confidence that the goal asks for."""
+def _within_reach(forecasts: Sequence[Forecast], goal: Goal) -> tuple[Reachable | None, Reachable | None]:
+    """The earliest deadline and the least budget that can be kept as surely as asked; None where none can.
+
+    Each within the other limit, the deadline with boot and start-up. Mixes of types are not looked at.
+    """
     in_time: list[Reachable] = []
     affordable: list[Reachable] = []
     for forecast in forecasts:
@@ -394,9 +389,7 @@ def _within_reach(forecasts: Sequence[Forecast], goal: Goal) -> WithinReach:
                 in_time.append(on(limit=cost.total))
             if goal.budget_dollars is None or (cost and cost.total <= goal.budget_dollars):
                 affordable.append(on(limit=deadline))
-    return WithinReach(
-        earliest_deadline=_least(affordable, is_time=True), least_budget=_least(in_time, is_time=False)
-    )
+    return _least(affordable, is_time=True), _least(in_time, is_time=False)
 
 
 def _least(found: Sequence[Reachable], *, is_time: bool) -> Reachable | None:

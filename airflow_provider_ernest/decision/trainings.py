@@ -286,8 +286,7 @@ def refusal_of(choice: Choice, *, types: Types, iterations: int | None) -> Refus
     goal, error = choice.goal, choice.error
     if choice.decision is not None or not isinstance(error, InfeasibleGoalError):
         return None
-    nearest, reach = error.most_probable, error.within_reach
-    offer = choice.offer_of(nearest)
+    offer = choice.offer_of(error.most_probable)
     growth = next((each.input_growth for each in types if each.model == offer.model), 1.0)
     return Refusal(
         goal=Goal(goal).in_words,
@@ -296,9 +295,9 @@ def refusal_of(choice: Choice, *, types: Types, iterations: int | None) -> Refus
         scale=goal.scale * growth,
         confidence=goal.confidence,
         alternatives=choice.alternatives,
-        nearest=nearest,
-        earliest_deadline=reach.earliest_deadline if goal.deadline_seconds is not None else None,
-        least_budget=reach.least_budget if goal.budget_dollars is not None else None,
+        nearest=error.most_probable,
+        earliest_deadline=error.earliest_deadline if goal.deadline_seconds is not None else None,
+        least_budget=error.least_budget if goal.budget_dollars is not None else None,
         model_id=offer.model.id,
         billing=offer.billing,
         **_asked(goal, iterations),

@@ -442,14 +442,13 @@ def _cautions(asked: Asked, opinion: ReplayOpinion | None, checks: Sequence[Chec
 
 def _out_of_reach(asked: Asked, error: ErnestError) -> str:
     """Which goal cannot be met, and the nearest that can."""
-    nearest = error.within_reach if isinstance(error, InfeasibleGoalError) else None
-    if asked.shown is None or nearest is None:
+    if asked.shown is None or not isinstance(error, InfeasibleGoalError):
         return str(error)
     goal = asked.choice.goal
+    instead = possible(error.earliest_deadline, error.least_budget, goal)
     return (
         f"Out of reach: nothing meets {asked.limits} in {confidence(goal.confidence)} of runs."
-        f"{possible(nearest, goal)} Or ask for less certainty, allow more {asked.unit}s, or train on another "
-        "type."
+        f"{instead} Or ask for less certainty, allow more {asked.unit}s, or train on another type."
     )
 
 

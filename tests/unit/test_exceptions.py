@@ -16,7 +16,11 @@ from airflow_provider_ernest.exceptions import ErnestError, InfeasibleGoalError,
 ARGUMENTS: dict[type[ErnestError], Callable[[], ErnestError]] = {
     InvalidParameterError: lambda: InvalidParameterError("scale", [7], "is too large", remedy="Take 1."),
     InfeasibleGoalError: lambda: InfeasibleGoalError(
-        "No configuration is as fast.", best=41.5, remedy="Wait longer.", most_probable={"executors": 4}
+        "No configuration is as fast.",
+        remedy="Wait longer.",
+        most_probable={"executors": 4},
+        earliest_deadline={"limit": 41.5},
+        least_budget=None,
     ),
 }
 ERRORS = [

@@ -29,7 +29,7 @@ def test_the_earliest_deadline_can_be_asked_for_and_not_much_less(method, confid
 
     error = out_of_reach(offers, goal)
 
-    earliest = error.within_reach.earliest_deadline
+    earliest = error.earliest_deadline
     keeping = choice_of(offers, goal=goal, deadline_seconds=earliest.limit).alternatives
     assert earliest.executors in {each.executors for each in keeping if each.feasible}
     assert f"a deadline of {duration(earliest.limit)} ({earliest.executors} machines of r3.xlarge)" in str(
@@ -51,7 +51,7 @@ def test_the_least_budget_can_be_asked_for_and_not_much_less(billed):
 
     error = out_of_reach(offers, goal)
 
-    least = error.within_reach.least_budget
+    least = error.least_budget
     assert f"a budget of ${least.limit}" in str(error)
     assert choice_of(offers, goal=goal, budget_dollars=least.limit).error is None
     assert choice_of(offers, goal=goal, budget_dollars=0.985 * least.limit).error is not None
@@ -62,7 +62,7 @@ def test_of_several_types_that_which_keeps_to_the_shortest_deadline():
     fast = replace(fast, instance_type="c5.xlarge")
     offers = [offer(slow, executors=[1, 2, 4, 8]), offer(fast, executors=[1, 2, 4])]
 
-    earliest = out_of_reach(offers, goal_of(deadline_seconds=100.0)).within_reach.earliest_deadline
+    earliest = out_of_reach(offers, goal_of(deadline_seconds=100.0)).earliest_deadline
     assert (earliest.executors, earliest.instance_type) == (4, "c5.xlarge")
 
 
@@ -70,7 +70,7 @@ def test_with_two_limits_each_is_told_as_far_as_the_other_allows():
     offers = offer(model_with(fixed=10.0, spread=3600.0, per_executor=10.0), executors=range(1, 33))
     asked = goal_of(deadline_seconds=450.0, budget_dollars=1.2, objective="balanced")
 
-    nearest = out_of_reach(offers, asked).within_reach
+    nearest = out_of_reach(offers, asked)
 
     assert nearest.earliest_deadline.limit > 450.0
     assert nearest.least_budget.limit > 1.2
@@ -78,5 +78,5 @@ def test_with_two_limits_each_is_told_as_far_as_the_other_allows():
     assert choice_of(offers, goal=asked, budget_dollars=nearest.least_budget.limit).error is None
 
     hopeless = out_of_reach(offers, goal_of(deadline_seconds=1.0, budget_dollars=1e-6, objective="balanced"))
-    assert hopeless.within_reach.earliest_deadline is hopeless.within_reach.least_budget is None
+    assert hopeless.earliest_deadline is hopeless.least_budget is None
     assert "Possible:" not in str(hopeless)

@@ -148,20 +148,19 @@ def test_a_best_value_within_a_budget_says_what_the_fastest_would_save():
 
 
 @pytest.mark.parametrize(
-    ("limit", "named", "best", "remedy"),
+    ("limit", "named", "remedy"),
     [
         # 3600/m + 10 m is least at 19 machines.
-        ({"deadline_seconds": 300.0}, "Fastest: 19 mac.* 6 min 19 s", 3600 / 19 + 190, "Extend the deadline"),
-        ({"budget_dollars": 0.5}, r"at most \$0\.50 .*Cheapest: 1 mac", 3610 / HOUR, "Raise the budget"),
+        ({"deadline_seconds": 300.0}, "Fastest: 19 mac.* 6 min 19 s", "Extend the deadline"),
+        ({"budget_dollars": 0.5}, r"at most \$0\.50 .*Cheapest: 1 mac.* \$1\.00", "Raise the budget"),
     ],
 )
-def test_an_unreachable_limit_names_what_comes_nearest(limit, named, best, remedy):
+def test_an_unreachable_limit_names_what_comes_nearest(limit, named, remedy):
     model = model_with(spread=3600.0, per_executor=10.0)
 
     with pytest.raises(InfeasibleGoalError, match=named) as caught:
         choose(model, goal=goal_of(**limit), executors=range(1, 65))
 
-    assert caught.value.best == pytest.approx(best)
     assert remedy in caught.value.remedy
 
 
