@@ -125,24 +125,19 @@ class History:
 
 
 def observations_of(
-    runs: Sequence[PastRun],
-    today: TodaysRun | None = None,
-    *,
-    instance_type: str | None = None,
-    most_runs: int = MOST_RUNS,
+    runs: Sequence[PastRun], today: TodaysRun | None = None, *, most_runs: int = MOST_RUNS
 ) -> History:
     """What the past runs of a job tell of the run at hand, and which of them tell nothing.
 
     Args:
         runs: of one job, each once as `jobs.by_job` gives them, in any order.
         today: the run at hand; None for one like the newest.
-        instance_type: of the past runs' machines, where their logs do not tell.
         most_runs: that count: of each configuration the newest first.
     """
     today = today or TodaysRun()
     newest_first = sorted(comparable(runs), key=_began, reverse=True)
     ended_well = [run for run in newest_first if is_good(run)]
-    like = _completed(today, ended_well, instance_type)
+    like = _completed(today, ended_well)
     left_out = [
         LeftOut(run=run, reason=run.failure or ("it took no time" if run.executors else "no executor worked"))
         for run in newest_first
@@ -151,11 +146,11 @@ def observations_of(
     alike: list[PastRun] = []
     other_cores: list[PastRun] = []
     for run in ended_well:
-        reasons = [*_too_old(run, today.holds_since), *_differences(run, like, instance_type)]
+        reasons = [*_too_old(run, today.holds_since), *_differences(run, like)]
         if reasons:
             left_out.append(LeftOut(run=run, reason="; ".join(reasons)))
             as_today = _on_cores_of_today(run, like)
-            if len(reasons) == 1 and as_today and not any(_differences(as_today, like, instance_type)):
+            if len(reasons) == 1 and as_today and not any(_differences(as_today, like)):
                 other_cores.append(as_today)
         else:
             alike.append(run)
@@ -196,10 +191,7 @@ def observations_of(
         runs=tuple(runs_that_count),
         left_out=tuple(left_out),
         input_bytes=round(whole),
-        notes=(
-            *size_notes,
-            *(() if today.tells_nothing else _not_compared(runs_that_count, like, today, instance_type)),
-        ),
+        notes=(*size_notes, *(() if today.tells_nothing else _not_compared(runs_that_count, like, today))),
     )
 
 
@@ -253,19 +245,18 @@ def is_good(run: PastRun) -> bool:
 # Whether a run is one of the same thing.
 
 
-def _completed(today: TodaysRun, newest_first: Sequence[PastRun], instance_type: str | None) -> TodaysRun:
+def _completed(today: TodaysRun, newest_first: Sequence[PastRun]) -> TodaysRun:
     """The run at hand; what is not known of it is as in the newest past run that tells."""
 
     def told(name: str) -> Any:
         return next((value for run in newest_first if (value := getattr(run, name))), None)
 
-    names = ("executor_cores", "executor_memory_megabytes", "spark", "main")
+    names = ("instance_type", "executor_cores", "executor_memory_megabytes", "spark", "main")
     missing = {name: told(name) for name in names if getattr(today, name) is None}
     newest = dict(next((run.settings for run in newest_first if run.settings), ()))
     return replace(
         today,
         **missing,
-        instance_type=today.instance_type or instance_type or told("instance_type"),
         # What the user states over what the cluster gives.
         settings={**newest, **settings_that_count(today.settings or {})},
     )
@@ -278,16 +269,15 @@ def _too_old(run: PastRun, holds_since: datetime | None, oldest: datetime | None
         yield f"it began before {holds_since:%Y-%m-%d}, when a model of the job no longer held"
 
 
-def _differences(run: PastRun, like: TodaysRun, instance_type: str | None) -> Iterator[str]:
+def _differences(run: PastRun, like: TodaysRun) -> Iterator[str]:
     """What is known to have been different, as clauses."""
     if _is_other_main(run.main, like.main):
         yield "its main file or class is another"
     then, now = _release(run.spark), _release(like.spark)
     if then and now and then != now:
         yield f"Spark was {then} and is {now}"
-    type_then = run.instance_type or instance_type
-    if type_then and like.instance_type and type_then != like.instance_type:
-        yield f"its machines were {type_then} and are {like.instance_type}"
+    if run.instance_type and like.instance_type and run.instance_type != like.instance_type:
+        yield f"its machines were {run.instance_type} and are {like.instance_type}"
     if run.executor_cores and like.executor_cores and run.executor_cores != like.executor_cores:
         yield f"an executor had {counted(run.executor_cores, 'core')} and has {like.executor_cores}"
     memory_then, memory_now = run.executor_memory_megabytes, like.executor_memory_megabytes
@@ -343,9 +333,7 @@ def _is_other_main(then: str | None, now: str | None) -> bool:
     return then.rstrip("/").rpartition("/")[2] != now.rstrip("/").rpartition("/")[2]
 
 
-def _not_compared(
-    runs: Sequence[PastRun], like: TodaysRun, today: TodaysRun, instance_type: str | None
-) -> Iterator[str]:
+def _not_compared(runs: Sequence[PastRun], like: TodaysRun, today: TodaysRun) -> Iterator[str]:
     """Sentences about what may have been different, and nothing tells."""
     if not runs:
         return
@@ -356,10 +344,9 @@ def _not_compared(
             f"{older} of {counted(len(runs), 'past run')} began before the application's file was last "
             f"changed ({today.code_changed_at:%Y-%m-%d %H:%M} UTC): whether they ran this code is not known."
         )
-    types = [run.instance_type or instance_type for run in runs]
     memory = [run.executor_memory_megabytes for run in runs]
     told: dict[str, list[Any]] = {
-        "the type of the machines": [like.instance_type, *types],
+        "the type of the machines": [like.instance_type, *(run.instance_type for run in runs)],
         "their memory": [like.executor_memory_megabytes, *memory],
         "Spark's version": [_release(like.spark), *(_release(run.spark) for run in runs)],
         "Spark's properties": [run.settings for run in runs],

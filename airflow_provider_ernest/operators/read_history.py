@@ -270,7 +270,7 @@ class ReadHistoryOperator(OfJob, BaseOperator):
         try:
             for run in scanned:
                 if may_be_of(run.job, names):
-                    yield run
+                    yield replace(run, instance_type=run.instance_type or logs.instance_type)
                 else:
                     self._others.add(run.job)
                 if time.monotonic() > until:
@@ -296,12 +296,7 @@ class ReadHistoryOperator(OfJob, BaseOperator):
         store = model_store()
         conditions = pushed_conditions(self.conditions, name)
         holds_since = _holds_since(store, job.name, name)
-        history = observations_of(
-            runs,
-            self._today(each, conditions, holds_since),
-            instance_type=logs.instance_type,
-            most_runs=logs.most_runs,
-        )
+        history = observations_of(runs, self._today(each, conditions, holds_since), most_runs=logs.most_runs)
         history = with_recorded(
             history,
             store.newest(ProductionRun, job.name, name, limit=2 * logs.most_runs),

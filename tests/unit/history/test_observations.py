@@ -125,14 +125,6 @@ def test_what_is_not_known_is_said():
     assert found.observations[0].instance_type == "local"
 
 
-def test_the_user_may_tell_what_the_logs_do_not():
-    runs = [past_run(1, instance_type=None), past_run(2, instance_type="c5.large")]
-    found = observations_of(runs, TodaysRun(instance_type="m5.large"), instance_type="m5.large")
-
-    assert [run.instance_type for run in found.observations] == ["m5.large"]
-    assert found.reasons == {"its machines were c5.large and are m5.large": 1}
-
-
 def test_runs_older_than_the_code_are_told():
     runs, changed = [past_run(1), past_run(3)], NOW - timedelta(days=2)
     today = TodaysRun(code_changed_at=changed)

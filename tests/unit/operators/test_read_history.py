@@ -94,6 +94,14 @@ def test_each_type_has_the_runs_of_its_machines(context, tmp_path, logged):
     assert [run.application_id for run in observations(found, "c5.xlarge")] == ["app-2"]
 
 
+def test_the_user_may_tell_the_machines_where_the_logs_do_not(context, tmp_path, logged):
+    logged[0].extend([recent(1, instance_type=None), recent(2, instance_type="c5.large")])
+    found = read(context, tmp_path, EventLogs("/logs", instance_type="m5.large"))
+
+    assert [run.application_id for run in observations(found)] == ["app-1"]
+    assert found["m5.large"]["left_out"] == {"its machines were c5.large and are m5.large": 1}
+
+
 def test_a_users_name_of_the_machines_is_not_compared_with_what_logs_call_them(context, tmp_path, logged):
     logged[0].append(recent(1))
     found = read(context, tmp_path, types=[{"instance_type": "our yarn", "is_name": True}])
