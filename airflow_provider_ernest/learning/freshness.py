@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cached_property, reduce
 from statistics import median
 from typing import TypeAlias
 
@@ -85,18 +85,40 @@ Judged: TypeAlias = ProductionRun | CatalogueEntry
 
 @dataclass(frozen=True, kw_only=True)
 class Evidence:
-    """What production runs say against a model."""
+    """What production runs say against a model; once that is drift, no later run takes it back."""
 
-    value: float = 0.0  # where it has passed the threshold, as it was then
-    threshold: float = THRESHOLD  # from which on it is drift
+    statistics: tuple[float, ...] = (0.0,) * len(ALTERNATIVES)  # of each alternative
     runs: int = 0  # that were predicted, up to the one at which it was passed
     unlikely: int = 0  # those of them outside what was likely, the unusual ones among them
     unusual: int = 0  # those outside what was nearly certain
 
+    def after(self, run: Judged) -> Evidence:
+        """The evidence after the next run."""
+        outcome = 2 if run.is_unusual else int(run.is_unlikely)
+        if self.is_drift or (run.predicted_seconds is None and not outcome):
+            return self
+        told, expected = outcome, run.predicted_seconds
+        if expected is not None and run.seconds is not None:
+            told = 0 if abs(run.seconds - expected) <= NO_MATTER * expected else outcome
+        return Evidence(
+            statistics=tuple(
+                (statistic + 1.0) * ratios[told]
+                for statistic, ratios in zip(self.statistics, _RATIOS, strict=True)
+            ),
+            runs=self.runs + 1,
+            unlikely=self.unlikely + (outcome > 0),
+            unusual=self.unusual + (outcome > 1),
+        )
+
+    @property
+    def value(self) -> float:
+        """How strong it is; where it has passed the threshold, as it was then."""
+        return sum(self.statistics) / len(self.statistics)
+
     @property
     def is_drift(self) -> bool:
         """Whether the runs miss their intervals more often than those of a right model."""
-        return self.value >= self.threshold
+        return self.value >= THRESHOLD
 
     @property
     def is_suspicious(self) -> bool:
@@ -122,41 +144,9 @@ class Evidence:
         return f"{outside} Drift may have begun." if self.is_suspicious else f"{outside} No drift."
 
 
-class DriftTest:
-    """The test, run by run."""
-
-    def __init__(self) -> None:
-        self._statistics = [0.0] * len(ALTERNATIVES)
-        self.evidence = Evidence()
-
-    def add(self, run: Judged) -> Evidence:
-        """Judge the next run. A test that has found drift has ended: no later run takes that back."""
-        outcome = 2 if run.is_unusual else int(run.is_unlikely)
-        if self.evidence.is_drift or (run.predicted_seconds is None and not outcome):
-            return self.evidence
-        told, expected = outcome, run.predicted_seconds
-        if expected is not None and run.seconds is not None:
-            told = 0 if abs(run.seconds - expected) <= NO_MATTER * expected else outcome
-        self._statistics = [
-            (statistic + 1.0) * ratios[told]
-            for statistic, ratios in zip(self._statistics, _RATIOS, strict=True)
-        ]
-        before = self.evidence
-        self.evidence = Evidence(
-            value=sum(self._statistics) / len(self._statistics),
-            runs=before.runs + 1,
-            unlikely=before.unlikely + (outcome > 0),
-            unusual=before.unusual + (outcome > 1),
-        )
-        return self.evidence
-
-
 def evidence_of(runs: Iterable[Judged]) -> Evidence:
     """What production runs of one lineage, oldest first, say against the model that predicted them."""
-    test = DriftTest()
-    for run in runs:
-        test.add(run)
-    return test.evidence
+    return reduce(Evidence.after, runs, Evidence())
 
 
 def may_learn(evidence: Evidence) -> bool:
@@ -167,9 +157,10 @@ def may_learn(evidence: Evidence) -> bool:
 def trusted(runs: Iterable[Judged]) -> int:
     """How many of the runs may be learned from: the first ones, and all up to the last without suspicion."""
     # A model that has learned from the beginning of a drift would expect it, and it would go unnoticed.
-    test, known = DriftTest(), 0
+    evidence, known = Evidence(), 0
     for position, run in enumerate(runs, start=1):
-        if may_learn(test.add(run)):
+        evidence = evidence.after(run)
+        if may_learn(evidence):
             known = position
     return known
 

@@ -14,7 +14,7 @@ from scipy.stats import binom
 
 from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.documents.runs import Observation
-from airflow_provider_ernest.learning.freshness import ALTERNATIVES, OUTCOMES, THRESHOLD, DriftTest, may_learn
+from airflow_provider_ernest.learning.freshness import ALTERNATIVES, OUTCOMES, THRESHOLD, Evidence, may_learn
 from airflow_provider_ernest.prediction.predict import standardised_errors
 from airflow_provider_ernest.store.catalogue import PRODUCTION_RUN, CatalogueEntry
 from benchmarks.learning.production import OURS as REFIT
@@ -185,14 +185,14 @@ def _drawn(production: Production, slower: float, generator: np.random.Generator
 
 
 def _first_alarm(production: Production, runs: Sequence[Observation], learner: str) -> float:
-    test, known = DriftTest(), 0
+    evidence, known = Evidence(), 0
     errors: list[float] = []
     for position, run in enumerate(runs):
         model = learned(production, runs[:known], errors[:known])
         said = _forecast(model, run.executors, run.scale)
         errors.append(_error(model, run.executors, run.scale, run.seconds))
         (low, high), (lowest, highest) = said.intervals
-        evidence = test.add(
+        evidence = evidence.after(
             CatalogueEntry(
                 kind=PRODUCTION_RUN,
                 id=str(position),

@@ -20,7 +20,6 @@ from airflow_provider_ernest.documents.runs import InputFingerprint, RunConditio
 from airflow_provider_ernest.learning.freshness import (
     OUTCOMES,
     THRESHOLD,
-    DriftTest,
     Evidence,
     cause_of,
     evidence_of,
@@ -42,10 +41,11 @@ UNPREDICTED = Run(predicted_seconds=None)
 
 
 def runs_until_drift(frequencies, generator, *, at_most):
-    test = DriftTest()
+    evidence = Evidence()
     for count in range(1, at_most + 1):
         (run,) = generator.choices((INSIDE, UNLIKELY, UNUSUAL), frequencies)
-        if test.add(run).is_drift:
+        evidence = evidence.after(run)
+        if evidence.is_drift:
             return count
     return at_most
 
