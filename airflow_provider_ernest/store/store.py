@@ -95,14 +95,6 @@ class ModelStore:
             paths = catalogue.newest_first(folder)[:limit]
         return [str(path.name).removesuffix(SUFFIX) for path in paths]
 
-    def history(self, job: str, instance_type: str) -> list[Model]:
-        """All models of a job on a type of machine, newest last; see `newest`."""
-        return self.newest(Model, job, instance_type)
-
-    def latest(self, job: str, instance_type: str) -> Model | None:
-        """The newest model of a job on a type of machine, None where there is none; see `newest`."""
-        return next(self.newest_first(Model, job, instance_type), None)
-
     def latest_of_jobs(self, instance_type: str, *, limit: int, other_than: str | None = None) -> list[Model]:
         """The newest model of each job on a type of machine, newest first, without that of one job."""
         folder = f"{storage.safe_name('instance_type', instance_type)}/{FOLDERS[Model]}"

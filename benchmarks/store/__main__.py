@@ -17,6 +17,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from airflow_provider_ernest.documents.decisions import ProductionRun
+from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.store.pruning import KEEP_MODELS, Prune
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.views.models import list_models
@@ -63,7 +64,10 @@ def _page(store: ModelStore) -> object:
 
 
 def _single(root: Path) -> Iterator[Step]:
-    yield "the newest model of a job", _least(lambda: ModelStore(root).latest(JOB, INSTANCE_TYPE))
+    yield (
+        "the newest model of a job",
+        _least(lambda: ModelStore(root).newest(Model, JOB, INSTANCE_TYPE, limit=1)[0]),
+    )
     yield (
         "20 production runs of a job",
         _least(lambda: ModelStore(root).newest(ProductionRun, JOB, INSTANCE_TYPE, limit=20)),

@@ -140,7 +140,7 @@ def add_explanations(store: ModelStore, seeded: SeededModels) -> None:
     store.save(profiled(nightly, before, when=_after(nightly) - timedelta(days=1), purpose=PRODUCTION))
     (base,) = (
         model
-        for model in store.history(seeded.learned.job, seeded.learned.instance_type)
+        for model in store.newest(Model, seeded.learned.job, seeded.learned.instance_type)
         if model.id == seeded.learned.base_model_id
     )
     store.save(_add(store, base, cpu_bound()))

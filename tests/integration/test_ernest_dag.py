@@ -184,7 +184,7 @@ def test_the_better_of_two_types_is_chosen_and_runs_production(
     assert decision.probability >= decision.confidence == 0.8
     store = ModelStore(server.home / "ernest" / "store")
     # The model that decided may have learned from production since: that is another one, beside it.
-    models = {name: store.history(dag_id, name)[0] for name in types}
+    models = {name: store.newest(Model, dag_id, name)[0] for name in types}
     for name, model in models.items():
         made = [(run.origin.task_id, run.origin.map_index) for run in model.observations]
         first, second = f"ernest.{name}.sample_run", f"ernest.{name}.sample_run_2"
@@ -211,7 +211,7 @@ def test_of_three_days_that_are_caught_up_one_trains(api: AirflowApi, server: Ai
         assert {task.state for task in tasks} <= {"success", "skipped"}
 
     store = ModelStore(server.home / "ernest" / "store")
-    (model,) = store.history(DAILY, "local")
+    (model,) = store.newest(Model, DAILY, "local")
     assert model.origin is not None
     tasks_of.pop(model.origin.run_id)
     decisions = store.newest(DecisionRecord, DAILY, "local")
@@ -237,7 +237,7 @@ def test_past_runs_that_tell_enough_size_production_without_a_cluster(
     assert api.run_state(dag_id, run_id) == "success"
     assert not (Path(clusters_of(server, dag_id))).exists(), "no cluster was started"
 
-    model = ModelStore(server.home / "ernest" / "store").latest(dag_id, "local")
+    model = ModelStore(server.home / "ernest" / "store").newest(Model, dag_id, "local", limit=1)[0]
     assert {run.application_id for run in model.observations} == {f"app-{night}" for night in range(6)}
     assert all(run.from_history for run in model.observations)
     assert training_dollars(model) == 0.0
@@ -263,7 +263,7 @@ def test_the_example_dag_sizes_its_production_run(api: AirflowApi, server: Airfl
     assert decision.likely_seconds[0] < decision.predicted_seconds < decision.likely_seconds[1]
     store = ModelStore(server.home / "ernest" / "store")
     # It may have learned from production since: that is another one, beside it.
-    assert store.history("enrich_flights", "local")[0] == model
+    assert store.newest(Model, "enrich_flights", "local")[0] == model
     assert model.origin == Origin(dag_id=dag_id, run_id=run_id, task_id="ernest.fit_model")
     assert model.design == design
     assert len(model.cluster.machines) == 6

@@ -168,7 +168,7 @@ def task_states(api: AirflowApi, dag_id: str, run_id: str) -> dict[str, str | No
 
 
 def test_a_change_of_the_code_starts_the_retraining(api: AirflowApi, deployment: Deployment):
-    (old,) = deployment.store.history(JOB, "local")
+    (old,) = deployment.store.newest(Model, JOB, "local")
     for dag_id in (DAG_ID, "wait_for_code", "listen"):
         api.wait_for_dag(dag_id)
         api.unpause(dag_id)
@@ -189,7 +189,7 @@ def test_a_change_of_the_code_starts_the_retraining(api: AirflowApi, deployment:
     (last,) = (task for task in tasks if task.task_id == "tell")
     assert f"{old.artifact_sha256} -> {second}" in "\n".join(api.task_log(DAG_ID, run_id, last))
 
-    retrained = deployment.store.latest(JOB, "local")
+    retrained = deployment.store.newest(Model, JOB, "local", limit=1)[0]
     assert retrained is not None
     assert (retrained.artifact_sha256, retrained.origin.run_id) == (second, run_id)
     (mark,) = deployment.store.newest(ModelMark, JOB, "local")

@@ -17,7 +17,7 @@ from airflow.providers.standard.operators.bash import BashOperator
 from airflow.sdk import DAG, BaseOperator
 
 from airflow_provider_ernest.documents.decisions import Configuration, Decision, DecisionRecord, ProductionRun
-from airflow_provider_ernest.documents.models import ModelMark
+from airflow_provider_ernest.documents.models import Model, ModelMark
 from airflow_provider_ernest.documents.runs import Observation
 from airflow_provider_ernest.operators.record_run import RecordRunOperator
 from airflow_provider_ernest.prediction.training import train
@@ -136,7 +136,7 @@ def ran(dag: DAG, **run: Any) -> dict[str, Any]:
         "state": str(done.state),
         "tasks": {task.task_id: str(task.state) for task in done.get_task_instances()},
         "runs": [each.to_dict() for each in runs],
-        "models": [model.to_dict() for model in store.history(dag.dag_id, "local")],
+        "models": [model.to_dict() for model in store.newest(Model, dag.dag_id, "local")],
         "marks": [mark.to_dict() for mark in store.newest(ModelMark, dag.dag_id, "local")],
     }
 

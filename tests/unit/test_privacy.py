@@ -13,6 +13,7 @@ import pytest
 from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
 from airflow.sdk import DAG
 
+from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.documents.runs import Experiment
 from airflow_provider_ernest.hooks.store_location import store_root
 from airflow_provider_ernest.lineage import EmitsLineage
@@ -357,7 +358,7 @@ def test_no_secret_and_no_data_reach_the_store(chain, ti, observations):  # noqa
     assert kinds == {form.__name__ for form in FOLDERS}, "all kinds of documents were written"
     for secret in (PLANTED, SECRET):
         assert secret not in stored_text()
-    stored = store.latest("enrich", "local")
+    stored = store.newest(Model, "enrich", "local", limit=1)[0]
     assert stored.input_path == "unheard-of://lake.example/flights?part=2"
     assert stored.artifact == "unheard-of://code.example/job.py"
 

@@ -98,7 +98,7 @@ def test_a_model_of_corrected_runs_comes_into_the_store_by_a_fit(fit, tmp_path, 
 
     said = ernest("fit", file, "--job", "grep", "--store", store.root)
 
-    newest = store.latest("grep", "local")
+    newest = store.newest(Model, "grep", "local", limit=1)[0]
     assert newest.id > wrong.id
     assert [run.seconds for run in newest.observations] == [run.seconds for run in wrong.observations[:-1]]
     assert f"written: {store.root}/grep/local/models/{newest.id}.json" in said.out

@@ -54,7 +54,7 @@ def fit(context, observations, tmp_path) -> Fit:
 
 
 def stored() -> Model | None:
-    return ModelStore(store_root()).latest("enrich", "local")
+    return next(ModelStore(store_root()).newest_first(Model, "enrich", "local"), None)
 
 
 def test_model_is_stored_with_all_that_it_came_from(fit, ti, observations):

@@ -320,4 +320,4 @@ def test_a_recorded_run_makes_no_other_model_than_the_history_does(sizing):
     sizing.run()
     recorded(sizing, seconds=300.0)
 
-    assert len(model_store().history("enrich", "production")) == 1
+    assert len(model_store().newest(Model, "enrich", "production")) == 1

@@ -45,7 +45,7 @@ def record(context: Any, model: Model, seconds: float, **changes: Any) -> None:
 
 
 def models() -> list[Model]:
-    return ModelStore(store_root()).history("enrich", TYPE)
+    return ModelStore(store_root()).newest(Model, "enrich", TYPE)
 
 
 def marks() -> list[Any]:

@@ -8,6 +8,7 @@ import pytest
 from upath import UPath
 
 from airflow_provider_ernest.documents.decisions import DecisionRecord, ProductionRun
+from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.exceptions import StoreError
 from airflow_provider_ernest.settings import Billing
 from airflow_provider_ernest.settings.billing import BilledCost
@@ -47,7 +48,7 @@ def test_a_document_that_cannot_be_read_now_hides_no_other_and_is_listed_later(t
     with monkeypatch.context() as patched:
         patched.setattr(Path, "read_text", refuse)
         assert reader.entries() == [entry_of(examples.model(1))]
-        assert ModelStore(tmp_path).history("pca", "m5.large") == [examples.model(1)]
+        assert ModelStore(tmp_path).newest(Model, "pca", "m5.large") == [examples.model(1)]
         assert str(path) in caplog.text
 
     assert reader.entries() == listed(tmp_path) == [entry_of(examples.model()), entry_of(examples.model(1))]
@@ -94,7 +95,7 @@ def test_a_file_that_holds_no_document_stays_is_named_and_hides_no_other(root, c
     (root / "notes.txt").write_text("not a job")
     (root / "pca" / "notes.txt").write_text("not a type")
 
-    assert store.latest("pca", "m5.large") == model()
+    assert store.newest(Model, "pca", "m5.large", limit=1)[0] == model()
     assert list(store.all_documents()) == [model()]
     caplog.clear()
     for _ in range(2):
@@ -115,7 +116,7 @@ def test_a_file_that_was_still_growing_is_listed_when_it_is_whole(tmp_path):
     whole = path.read_bytes()
     path.write_bytes(whole[:100])
     age(path)
-    assert (store.catalogue.entries(), store.latest("pca", "m5.large")) == ([], None)
+    assert (store.catalogue.entries(), store.newest(Model, "pca", "m5.large")) == ([], [])
     path.write_bytes(whole)
     assert [entry.id for entry in store.catalogue.entries()] == [model().id]
 
@@ -148,7 +149,7 @@ def test_no_job_lies_where_the_catalogue_or_the_records_lie(root, name):
     store.save(decision)
     store.save(run)
 
-    assert store.history(name, name) == [model]
+    assert store.newest(Model, name, name) == [model]
     assert store.newest(DecisionRecord, name, name) == [decision]
     assert store.newest(ProductionRun, name, name) == [run]
     assert len(listed(root)) == 3
@@ -167,7 +168,7 @@ def test_a_file_system_that_remembers_listings_shows_what_others_write(tmp_path,
     for number in range(3):
         save_elsewhere(root, examples.model(number), remembered)
         assert len(reader.catalogue.entries()) == number + 1
-        assert len(reader.history("pca", "m5.large")) == number + 1
+        assert len(reader.newest(Model, "pca", "m5.large")) == number + 1
 
 
 def test_a_folder_that_another_process_makes_at_that_moment_is_listed(tmp_path, monkeypatch):

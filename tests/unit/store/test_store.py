@@ -76,7 +76,7 @@ class StrangeStorage:
 def test_whatever_fails_in_a_storages_library_is_a_store_error(error, said):
     store = ModelStore(StrangeStorage(error))
     for use in (
-        lambda: store.history("pca", "m5.large"),
+        lambda: store.newest(Model, "pca", "m5.large"),
         lambda: store.latest_of_jobs("m5.large", limit=5),
         lambda: store.load(Model, "pca", "m5.large", "2026"),
         lambda: store.save(decision_record()),
@@ -98,8 +98,7 @@ def test_the_newest_decisions_and_production_runs_are_given_oldest_first(root):
 def test_an_empty_store_has_no_models(root):
     store = ModelStore(root)
 
-    assert store.history("pca", "m5.large") == []
-    assert store.latest("pca", "m5.large") is None
+    assert store.newest(Model, "pca", "m5.large") == []
     assert store.newest(DecisionRecord, "pca", "m5.large") == []
     assert store.newest(ProductionRun, "pca", "m5.large") == []
     assert store.latest_of_jobs("m5.large", limit=50) == []
@@ -157,7 +156,7 @@ def test_hostile_names_stay_inside_the_store_and_do_not_collide(tmp_path):
     assert all(path.resolve().is_relative_to(root.resolve()) for path in paths)
     assert {len(path.relative_to(root).parts) for path in paths} == {4}
     assert len({path.parent for path in paths}) == len(HOSTILE)
-    assert [store.history(name, name) for name in HOSTILE] == [[model] for model in models]
+    assert [store.newest(Model, name, name) for name in HOSTILE] == [[model] for model in models]
     assert [entry.name for entry in tmp_path.iterdir()] == ["deep"]
 
 
@@ -166,7 +165,7 @@ def test_empty_names_are_refused(tmp_path, which):
     names = {"job": "pca", "instance_type": "m5.large", which: ""}
 
     with pytest.raises(InvalidParameterError, match=which):
-        ModelStore(tmp_path).history(**names)
+        ModelStore(tmp_path).newest(Model, **names)
     with pytest.raises(InvalidParameterError, match=which):
         ModelStore(tmp_path).save(a_model(**names))
 
@@ -186,7 +185,7 @@ def test_of_writers_of_one_id_one_wins_whole(tmp_path):
         won = list(pool.map(save, rivals))
 
     assert won.count(True) == 1
-    assert ModelStore(tmp_path).history("pca", "m5.large") == [rivals[won.index(True)]]
+    assert ModelStore(tmp_path).newest(Model, "pca", "m5.large") == [rivals[won.index(True)]]
 
 
 def test_a_model_that_could_not_be_read_back_is_not_written(tmp_path):
@@ -215,7 +214,7 @@ def test_a_file_system_without_hard_links_will_do(tmp_path, monkeypatch):
 
     folder = store.save(model).parent
 
-    assert store.history("pca", "m5.large") == [model]
+    assert store.newest(Model, "pca", "m5.large") == [model]
     assert [path.name for path in folder.iterdir()] == [f"{model.id}.json"]
     with pytest.raises(StoreError, match="exists"):
         store.save(replace(model, startup_seconds=1.0))
@@ -323,7 +322,7 @@ def test_what_no_store_keeps_is_refused(tmp_path):
 def test_what_another_process_wrote_since_the_listing_is_not_overwritten(tmp_path, remembered):
     store = ModelStore(UPath(f"memory://bucket-{tmp_path.name}/models"))
     store.save(examples.model(0))
-    assert len(store.history("pca", "m5.large")) == 1
+    assert len(store.newest(Model, "pca", "m5.large")) == 1
     save_elsewhere(store.root, examples.model(1), remembered)
     with pytest.raises(StoreError, match="exists"):
         store.save(replace(examples.model(1), artifact="another.jar"))
@@ -343,6 +342,6 @@ def test_a_model_made_by_a_clock_that_is_behind_is_the_newest_all_the_same(root)
     for minutes in (60, 59):
         model = store.newest_of_its_job(examples.model(id=new_id(now - timedelta(minutes=minutes))))
         store.save(model)
-        assert store.latest("pca", "m5.large") == model
+        assert store.newest(Model, "pca", "m5.large", limit=1)[0] == model
         assert moment_of(model.id) - now < timedelta(seconds=1)
         assert store.catalogue.entries()[-2].id == model.id
