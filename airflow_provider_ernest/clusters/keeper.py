@@ -47,7 +47,6 @@ from airflow_provider_ernest.processes import (
     runtime_folder,
     sweep,
 )
-from airflow_provider_ernest.spark.installation import daemon_command, scala_version
 from airflow_provider_ernest.spark.machines import MasterState, read_state
 from airflow_provider_ernest.words import duration
 
@@ -256,9 +255,8 @@ class DaemonLauncher:
         self._directory = directory
         directory.write_secret(secrets.token_hex(_SECRET_BYTES), defaults=_DEFAULTS)
         directory.work.mkdir(parents=True, exist_ok=True)
-        spark_home = Path(order.spark_home)
-        self._environment = _environment(directory, spark_home)
-        self._command = daemon_command(Path(order.java), spark_home, self._environment)
+        self._environment = _environment(directory, order.spark_home)
+        self._program = f"{order.spark_home}/bin/spark-class"
 
     def start_master(self) -> Daemon:
         """Start the master; its web page gets a free port."""
@@ -285,7 +283,7 @@ class DaemonLauncher:
         with log_file.open("wb") as output:
             process = subprocess.Popen(
                 [
-                    *self._command,
+                    self._program,
                     *class_and_arguments,
                     "--properties-file",
                     str(self._directory.defaults_file),
@@ -301,7 +299,7 @@ class DaemonLauncher:
         return Daemon(name, process, log_file)
 
 
-def _environment(directory: ClusterDirectory, spark_home: Path) -> dict[str, str]:
+def _environment(directory: ClusterDirectory, spark_home: str) -> dict[str, str]:
     environment = {
         name: value for name, value in os.environ.items() if not name.startswith(_FOREIGN_SETTINGS)
     }
@@ -309,12 +307,11 @@ def _environment(directory: ClusterDirectory, spark_home: Path) -> dict[str, str
     path = [str(Path(sys.executable).parent), environment.get("PATH", os.defpath)]
     return environment | {
         "PATH": os.pathsep.join(path),
-        "SPARK_HOME": str(spark_home),
+        "SPARK_HOME": spark_home,
         # None: neither the installation's own configuration applies, nor do files on the class path keep Java
         # from sharing the classes that it has read before.
         "SPARK_CONF_DIR": str(directory.conf / "none"),
         "SPARK_LOCAL_DIRS": str(directory.scratch / "local"),
-        "SPARK_SCALA_VERSION": scala_version(spark_home),
         "SPARK_DAEMON_MEMORY": _DAEMON_MEMORY,
         "SPARK_DAEMON_JAVA_OPTS": _JAVA_OPTIONS,
     }

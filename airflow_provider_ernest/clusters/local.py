@@ -137,10 +137,10 @@ class LocalCluster:
                 log.info("Cluster %s already runs at %s", self.name, state.handle.master_url)
                 return state.handle
             log.info("Before the start of cluster %s: %s", self.name, self.terminate())
+            find_java()  # without one that Spark can run on, nothing is started
             order = KeeperOrder(
                 name=self.name,
                 spec=self.spec,
-                java=str(find_java()),
                 spark_home=str(find_spark_home()),
                 starter=ProcessIdentity.of(os.getpid()),
             )
@@ -265,7 +265,6 @@ class KeeperOrder(Document):
 
     name: str
     spec: LocalClusterSpec
-    java: str
     spark_home: str
     starter: ProcessIdentity
 

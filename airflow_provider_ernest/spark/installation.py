@@ -7,10 +7,9 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Mapping
 from pathlib import Path
 
-from airflow_provider_ernest.exceptions import ClusterStartError, MissingResourceError
+from airflow_provider_ernest.exceptions import MissingResourceError
 
 MIN_JAVA = 17
 
@@ -31,8 +30,15 @@ def find_java() -> Path:
         where = f"JAVA_HOME={home!r} has no program bin/java" if home else "There is no java on the PATH"
         raise MissingResourceError(f"{where}; Spark needs one.", remedy=_JAVA_REMEDY)
     try:
-        answer = _run([found, "-version"])
-        answer.check_returncode()
+        answer = subprocess.run(
+            [found, "-version"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_JAVA_TIMEOUT_SECONDS,
+            check=True,
+        )
     except (OSError, subprocess.SubprocessError) as error:
         problem = f"{found} does not run: {error} {getattr(error, 'stderr', None) or ''}".rstrip()
         raise MissingResourceError(problem, remedy=_JAVA_REMEDY) from error
@@ -41,21 +47,6 @@ def find_java() -> Path:
     if major is None or int(major[1]) < MIN_JAVA:
         raise MissingResourceError(f"Spark cannot run on {found}: it says {version!r}.", remedy=_JAVA_REMEDY)
     return Path(found)
-
-
-def _run(
-    command: list[str], environment: Mapping[str, str] | None = None
-) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        command,
-        env=None if environment is None else dict(environment),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        errors="replace",
-        timeout=_JAVA_TIMEOUT_SECONDS,
-        check=False,
-    )
 
 
 def find_spark_home() -> Path:
@@ -96,36 +87,3 @@ def find_spark_submit() -> Path:
             "There is no spark-submit on the PATH, below SPARK_HOME, nor in a pyspark of this Python.",
             remedy="Install Spark, or pip install 'airflow-provider-ernest[local]', on Airflow's workers.",
         ) from error
-
-
-def scala_version(spark_home: Path) -> str:
-    """The Scala version of a Spark installation: "2.13" where there is a spark-core_2.13-4.0.0.jar."""
-    return next(spark_home.glob("jars/spark-core_*.jar")).name.removeprefix("spark-core_").partition("-")[0]
-
-
-def daemon_command(java: Path, spark_home: Path, environment: Mapping[str, str]) -> list[str]:
-    """The command line of a Spark daemon up to the name of its class.
-
-    It comes from Spark's own launcher, as for ``spark-class``, since Java's module options differ between
-    versions of Spark. The launcher reads SPARK_HOME, SPARK_CONF_DIR, SPARK_SCALA_VERSION, SPARK_DAEMON_MEMORY
-    and SPARK_DAEMON_JAVA_OPTS of the environment that the daemon will run with.
-
-    Raises:
-        ClusterStartError: the launcher failed.
-    """
-    launcher = next(iter(spark_home.glob("jars/spark-launcher_*.jar")), None)
-    if launcher is None:
-        raise ClusterStartError(f"{spark_home} holds no spark-launcher JAR.", remedy=_SPARK_REMEDY)
-    daemon_class = "org.apache.spark.deploy.worker.Worker"
-    command = [str(java), "-cp", str(launcher), "org.apache.spark.launcher.Main", daemon_class]
-    try:
-        answer = _run(command, environment)
-        answer.check_returncode()
-    except (OSError, subprocess.SubprocessError) as error:
-        output = getattr(error, "stderr", None) or ""
-        raise ClusterStartError(f"Spark's launcher failed: {error} {output}".rstrip()) from error
-    # Its answer begins with an empty line; a NUL ends each argument.
-    arguments = [argument for each in answer.stdout.split("\0") if (argument := each.strip("\n"))]
-    if not arguments or arguments[-1] != daemon_class:
-        raise ClusterStartError(f"Spark's launcher gave no command of a daemon: {answer.stdout!r}.")
-    return arguments[:-1]

@@ -24,7 +24,7 @@ from types import TracebackType
 from typing import Self
 
 from airflow_provider_ernest.exceptions import ClusterLostError
-from airflow_provider_ernest.spark.installation import daemon_command, find_java, scala_version
+from airflow_provider_ernest.spark.installation import find_java
 from airflow_provider_ernest.spark.machines import read_state
 from tests.ec2_testbed import Performance, Testbed
 from tests.ec2_testbed.bed_network import run as run_command
@@ -255,18 +255,15 @@ class SlowableCluster:
 
 def _user_data(bed: Testbed, command: str, *, before: str = "") -> str:
     """A script that becomes a daemon of Spark at the host's own address."""
-    java = Path(bed.java_home, "bin", "java") if bed.java_home else find_java()
-    home = Path(bed.spark_home)
     environment = {
-        "SPARK_HOME": str(home),
-        "SPARK_SCALA_VERSION": scala_version(home),
+        "JAVA_HOME": str(bed.java_home or find_java().resolve().parents[1]),
+        "SPARK_HOME": str(bed.spark_home),
         "SPARK_DAEMON_MEMORY": "128m",
         "SPARK_DAEMON_JAVA_OPTS": QUICK_JAVA,
     }
-    daemon = daemon_command(java, home, {**os.environ, **environment})
     exports = "".join(f"export {name}={shlex.quote(value)}\n" for name, value in environment.items())
     return (
         f"#!/bin/bash\n{exports}export SPARK_LOCAL_DIRS=/tmp/local SPARK_WORKER_DIR=/tmp/work\n{before}"
         "address=$(hostname | sed 's/^ip-//; s/-/./g')\n"
-        f"export SPARK_LOCAL_IP=$address\nexec {shlex.join(daemon)} {command}\n"
+        f"export SPARK_LOCAL_IP=$address\nexec $SPARK_HOME/bin/spark-class {command}\n"
     )

@@ -14,13 +14,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from airflow_provider_ernest.documents.runs import ExecutorBounds
-from airflow_provider_ernest.spark.installation import (
-    daemon_command,
-    find_java,
-    find_spark_home,
-    find_spark_submit,
-    scala_version,
-)
+from airflow_provider_ernest.spark.installation import find_spark_home, find_spark_submit
 from airflow_provider_ernest.spark.sizing import event_log_conf, sizing_conf
 from tests.integration.yarn_runs import YarnRun
 from tests.yarn_testbed import YarnTestbed
@@ -99,12 +93,10 @@ def _within(bounds: ExecutorBounds) -> dict[str, str]:
 
 
 def _environment() -> dict[str, str]:
-    home = find_spark_home()
     return {
         **os.environ,
-        "SPARK_HOME": str(home),
+        "SPARK_HOME": str(find_spark_home()),
         "SPARK_LOCAL_IP": "127.0.0.1",
-        "SPARK_SCALA_VERSION": scala_version(home),
         "PYSPARK_PYTHON": sys.executable,
         "SPARK_DAEMON_JAVA_OPTS": _QUICK_JAVA,
     }
@@ -114,14 +106,14 @@ def _environment() -> dict[str, str]:
 def _cluster(folder: Path) -> Iterator[str]:
     """The address of a master with `WORKERS` workers of one core, for as long as the context lasts."""
     environment = _environment()
-    daemon = daemon_command(find_java(), find_spark_home(), environment)
+    daemon = f"{environment['SPARK_HOME']}/bin/spark-class"
     with ExitStack() as stack:
 
         def start(name: str, *arguments: str, address: str) -> Path:
             told = folder / f"{name}.txt"
             output = stack.enter_context(told.open("w"))
             process = subprocess.Popen(
-                ["nice", *daemon, *arguments],
+                ["nice", daemon, *arguments],
                 env={**environment, "SPARK_LOCAL_IP": address},
                 stdout=output,
                 stderr=subprocess.STDOUT,

@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
-from airflow_provider_ernest.spark.installation import find_spark_home, scala_version
+from airflow_provider_ernest.spark.installation import find_spark_home
 
 ONE_EXECUTOR = "local-cluster[1,1,1024]"
 """A master and a worker run in the driver's process, an executor in one of its own."""
@@ -47,7 +47,8 @@ def read_classes(master: str, archive: str, folder: Path) -> None:
 def main() -> None:
     """Write the archive."""
     (archive,) = sys.argv[1:]
-    os.environ["SPARK_SCALA_VERSION"] = scala_version(find_spark_home())
+    core = next(find_spark_home().glob("jars/spark-core_*.jar"))  # such as spark-core_2.13-4.0.0.jar
+    os.environ["SPARK_SCALA_VERSION"] = core.name.removeprefix("spark-core_").partition("-")[0]
     with TemporaryDirectory() as folder:
         for master in (ONE_EXECUTOR, ALL_IN_ONE):
             read_classes(master, archive, Path(folder))

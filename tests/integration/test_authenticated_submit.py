@@ -18,12 +18,7 @@ from airflow_provider_ernest.clusters.base import ClusterHandle
 from airflow_provider_ernest.clusters.probe import probe_bandwidth
 from airflow_provider_ernest.exceptions import SampleRunError
 from airflow_provider_ernest.processes import die_with_parent
-from airflow_provider_ernest.spark.installation import (
-    daemon_command,
-    find_java,
-    find_spark_home,
-    scala_version,
-)
+from airflow_provider_ernest.spark.installation import find_spark_home
 from airflow_provider_ernest.spark.machines import Machine
 from airflow_provider_ernest.spark.submit import ErnestSubmitHook, driver_conf
 from tests.integration.conftest import processes_mentioning, wait_until
@@ -72,17 +67,25 @@ def daemons(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemons]:
         "SPARK_HOME": str(spark_home),
         "SPARK_CONF_DIR": str(folder),
         "SPARK_LOCAL_DIRS": str(folder / "local"),
-        "SPARK_SCALA_VERSION": scala_version(spark_home),
         "SPARK_DAEMON_MEMORY": "128m",
         "SPARK_DAEMON_JAVA_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     }
-    command = daemon_command(find_java(), spark_home, environment)
     started: list[subprocess.Popen[bytes]] = []
 
     def start(kind: str, host: str, *arguments: str) -> Path:
         log_file = folder / f"{kind}.log"
-        words = [*command, f"org.apache.spark.deploy.{kind.lower()}.{kind}", "--host", host, "--port", "0"]
-        words += ["--webui-port", "0", "--properties-file", str(properties), *arguments]
+        words = [str(spark_home / "bin" / "spark-class"), f"org.apache.spark.deploy.{kind.lower()}.{kind}"]
+        words += [
+            "--host",
+            host,
+            "--port",
+            "0",
+            "--webui-port",
+            "0",
+            "--properties-file",
+            str(properties),
+            *arguments,
+        ]
         with log_file.open("wb") as output:
             started.append(
                 subprocess.Popen(

@@ -355,7 +355,7 @@ def test_a_java_that_cannot_run_spark_fails_the_start_and_leaves_nothing(directo
     )
     java.chmod(0o755)
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "java"))
-    with pytest.raises(ClusterStartError, match=r"(?s)launcher failed.*broken"):
+    with pytest.raises(ClusterStartError, match=r"(?s)master ended with exit code.*broken"):
         make_cluster(directory).start()
     assert processes_of(directory) == []
 

@@ -221,9 +221,7 @@ def keeper(tmp_path, monkeypatch):
     directory.create()
     starter = ProcessIdentity.of(os.getpid())
     spec = LocalClusterSpec(machines=6, start_timeout_seconds=600)
-    kept = Keeper(
-        KeeperOrder(name="test", spec=spec, java="java", spark_home="/spark", starter=starter), directory
-    )
+    kept = Keeper(KeeperOrder(name="test", spec=spec, spark_home="/spark", starter=starter), directory)
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
     monkeypatch.setattr(keeper_module, "_START_POLL_SECONDS", 0.0)
     return kept
