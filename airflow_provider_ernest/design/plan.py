@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from airflow_provider_ernest.design.candidates import Candidates
 from airflow_provider_ernest.design.costs import Cost, expectation, relative_time
 from airflow_provider_ernest.design.problem import (
+    Criterion,
     DesignProblem,
     Limits,
     Targets,
-    a_criterion,
     cheapest_regular,
     check_criterion,
     completing,
@@ -196,7 +196,7 @@ def optimal_weights(
 def _solved(problem: DesignProblem, bounds: FloatArray) -> FloatArray:
     rows, known = problem.rows, problem.known_rows
     everything = problem.information(np.ones(len(rows)))
-    if not np.isfinite(a_criterion(everything)):
+    if not np.isfinite(Criterion(loadings=None).value(everything)):
         raise DesignError(
             "All affordable candidates together do not determine the terms: the information matrix is "
             "singular.",
@@ -241,7 +241,6 @@ def round_design(problem: DesignProblem, weights: FloatArray, *, limits: Limits)
     """
     exchange = _Exchange(problem, limits)
     starts = [
-        _heaviest(problem, weights, limits=limits),
         _heaviest_that_fit(problem, weights, limits=limits),
         cheapest_regular(problem, runs=limits.min_runs),
     ]
@@ -255,18 +254,6 @@ def round_design(problem: DesignProblem, weights: FloatArray, *, limits: Limits)
             remedy="Raise the budget or widen the bounds of executors and scale.",
         )
     return min((exchange.improve(start) for start in affordable), key=problem.value)
-
-
-def _heaviest(problem: DesignProblem, weights: FloatArray, *, limits: Limits) -> IntArray | None:
-    """As many runs of the largest weights as the limits allow."""
-    preference = np.lexsort((problem.costs, -weights))
-    for runs in range(limits.max_runs, limits.min_runs - 1, -1):
-        counts = problem.selection(preference, runs=runs)
-        if counts is None or counts @ problem.costs > limits.highest_cost:
-            continue
-        if np.isfinite(problem.value(counts)):
-            return counts
-    return None
 
 
 def _heaviest_that_fit(problem: DesignProblem, weights: FloatArray, *, limits: Limits) -> IntArray | None:

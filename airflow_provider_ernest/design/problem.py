@@ -62,21 +62,6 @@ def normalised(rows: FloatArray, observed_rows: FloatArray | None) -> tuple[Floa
     return rows / means, observed / means
 
 
-def information_matrix(
-    rows: FloatArray, weights: FloatArray | IntArray, observed_rows: FloatArray
-) -> FloatArray:
-    """The sum of ``weight * a a^T`` over n candidates plus ``a a^T`` over the m runs already made, (p, p)."""
-    return np.asarray((rows.T * weights) @ rows + observed_rows.T @ observed_rows, dtype=np.float64)
-
-
-def a_criterion(information: FloatArray) -> float:
-    """The trace of the inverse of an information matrix; infinite where it is singular."""
-    eigenvalues = np.linalg.eigvalsh(information)
-    if eigenvalues[0] <= SINGULAR * eigenvalues[-1]:
-        return float("inf")
-    return float(np.sum(1.0 / eigenvalues))
-
-
 REGULAR = 1e-9
 """An exchange whose information has less than this share of the old determinant counts as singular."""
 
@@ -245,7 +230,8 @@ class DesignProblem:
 
     def information(self, counts: FloatArray | IntArray) -> FloatArray:
         """The information matrix with each candidate run so often, shape (p, p)."""
-        return information_matrix(self.rows, counts, self.known_rows)
+        known = self.known_rows.T @ self.known_rows
+        return np.asarray((self.rows.T * counts) @ self.rows + known, dtype=np.float64)
 
     def value(self, counts: FloatArray | IntArray) -> float:
         """The criterion with each candidate run so often, or with such weights; less is better."""
@@ -257,17 +243,13 @@ class DesignProblem:
             self, rows=self.rows[chosen], costs=self.costs[chosen], required_rows=self.required_rows[chosen]
         )
 
-    def selection(
-        self, preference: IntArray, *, runs: int, independent: float = INDEPENDENT
-    ) -> IntArray | None:
-        """So many runs that determine the required terms, the most preferred: 1 for each that is made, (n,).
+    def cheapest(self, *, runs: int, independent: float) -> IntArray | None:
+        """The cheapest so many runs that determine the required terms: 1 for each that is made, (n,).
 
-        The sets of runs that determine all terms form a matroid, so picking greedily is exact: in the order
-        of cost it gives the cheapest selection that determines the terms, so the least budget that can work.
-
-        None where so many runs cannot determine the terms. The preference are the candidates' positions, most
-        preferred first, (n,); `independent` is the share of a row that is no combination of those before.
+        The sets of runs that determine all terms form a matroid, so picking greedily by cost is exact. None
+        where so many cannot; `independent` is the share of a row that is no combination of those before.
         """
+        by_cost = np.argsort(self.costs, kind="stable")
         rows, lengths = self.required_rows, np.linalg.norm(self.required_rows, axis=1)
         remainder = _without(rows, _directions(self.required_known_rows))
         counts = np.zeros(len(rows), dtype=np.int64)
@@ -276,13 +258,13 @@ class DesignProblem:
             return None
         for _ in range(missing):
             lengths_left = np.linalg.norm(remainder, axis=1)
-            possible = preference[(lengths_left > independent * lengths)[preference]]
+            possible = by_cost[(lengths_left > independent * lengths)[by_cost]]
             if not possible.size:
                 return None
             first = int(possible[0])
             counts[first] = 1
             remainder = _without(remainder, remainder[first : first + 1] / lengths_left[first])
-        others = preference[counts[preference] == 0]
+        others = by_cost[counts[by_cost] == 0]
         counts[others[: runs - missing]] = 1
         return counts
 
@@ -491,9 +473,8 @@ def cheapest_regular(problem: DesignProblem, *, runs: int) -> IntArray | None:
     The very cheapest may differ so little (one scale; 29, 30, 31 and 32 executors) that their
     information matrix is singular in numbers though not in theory: then runs that differ more.
     """
-    by_cost = np.argsort(problem.costs, kind="stable")
     for independent in INDEPENDENCE:
-        counts = problem.selection(by_cost, runs=runs, independent=independent)
+        counts = problem.cheapest(runs=runs, independent=independent)
         if counts is not None and np.isfinite(problem.value(counts)):
             return counts
     return None

@@ -24,10 +24,9 @@ from airflow_provider_ernest.design.candidates import Candidates, enumerate_cand
 from airflow_provider_ernest.design.costs import relative_time
 from airflow_provider_ernest.design.plan import optimal_weights, plain_bounds, plan_design
 from airflow_provider_ernest.design.problem import (
+    Criterion,
     Targets,
-    a_criterion,
     design_problem,
-    information_matrix,
     normalised,
 )
 from airflow_provider_ernest.prediction.numbers import FloatArray
@@ -73,8 +72,8 @@ def original_weights(design_rows: FloatArray, costs: FloatArray, *, budget: floa
 
 def objective_of(design_rows: FloatArray, weights: FloatArray) -> float:
     """The A-criterion of a relaxed design."""
-    rows, none_observed = normalised(design_rows, None)
-    return a_criterion(information_matrix(rows, weights, none_observed))
+    rows, _ = normalised(design_rows, None)
+    return Criterion(loadings=np.eye(rows.shape[1])).value((rows.T * weights) @ rows)
 
 
 def candidates_of(*, executors: int, scales: int) -> Candidates:

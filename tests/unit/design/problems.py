@@ -6,7 +6,7 @@ import numpy as np
 
 from airflow_provider_ernest.design.candidates import enumerate_candidates
 from airflow_provider_ernest.design.costs import half_fixed, relative_time
-from airflow_provider_ernest.design.problem import Limits, Targets, a_criterion, design_problem
+from airflow_provider_ernest.design.problem import Criterion, Limits, Targets, design_problem
 
 FEW_TERMS = ("1", "scale/executors", "executors")
 MORE_TERMS = ("1", "scale", "scale/executors", "log(executors)", "executors")
@@ -43,5 +43,5 @@ def all_designs(problem, limits):
             if counts @ problem.costs > limits.highest_cost:
                 continue
             required = np.vstack([problem.required_known_rows, problem.required_rows[counts > 0]])
-            if np.isfinite(a_criterion(required.T @ required)):
+            if np.isfinite(Criterion(loadings=None).value(required.T @ required)):
                 yield counts
