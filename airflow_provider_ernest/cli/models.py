@@ -364,8 +364,6 @@ def _run_fit(args: Namespace) -> None:
         prior = AveragingPrior(driver_share=args.known_driver_share)
     stated = {name: getattr(args, name) for name in ("job", "instance_type", "method", "terms")}
     model = _fitted(read_runs(args.runs, args.job), args.runs, prior=prior, **stated)
-    if store is not None:
-        model = store.newest_of_its_job(model)
     command.tell(args, lambda: model_table(model), model.to_dict)
     if store is not None:
         command.say(["", f"written: {store.save(model)}"], args)

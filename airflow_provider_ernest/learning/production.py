@@ -78,7 +78,7 @@ def lesson_of(store: ModelStore, production: ProductionRun, decision: DecisionRe
     learned = learn(model, runs, iterations=iterations)
     if learned is None:
         return Lesson(f"The model {model.id} learns nothing from this run.")
-    learned = store.newest_of_its_job(replace(learned, origin=production.origin))
+    learned = replace(learned, origin=production.origin)
     store.save(learned)
     samples = len(learned.observations) - len(learned.learned_from)
     return Lesson(

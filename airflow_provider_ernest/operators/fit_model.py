@@ -165,7 +165,7 @@ class FitModelOperator(OfJob, EmitsLineage, BaseOperator):
             if missing:
                 self.log.warning("Sample runs %s failed or were skipped: fitting without them.", missing)
             train = partial(self._train, store, settings, design=design, origin=origin_of(context))
-            model = store.newest_of_its_job(self._trained(train, observations, past, goal))
+            model = self._trained(train, observations, past, goal)
             stored_at = store.save(model)
             self.add_lineage(model)
             self.log.info("Model %s is stored at %s", model.id, stored_at)

@@ -62,12 +62,7 @@ def has_template(value: Any) -> bool:
 
 def optional(read: Callable[[str, Any], Read]) -> Callable[[str, Any], Read | None]:
     """A reader that takes no value, or what Jinja makes of it, for None."""
-    return partial(read_or_nothing, read)
-
-
-def read_or_nothing(read: Callable[[str, Any], Read], parameter: str, value: Any) -> Read | None:
-    """The value as `read` reads it; None where there is none. See `optional`."""
-    return None if value in NOTHING else read(parameter, value)
+    return lambda parameter, value: None if value in NOTHING else read(parameter, value)
 
 
 def number(parameter: str, value: Any) -> float:

@@ -7,16 +7,13 @@ Surveys of event logs lie there, too.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
-from datetime import timedelta
 from itertools import islice
 from typing import Any
 
 import airflow_provider_ernest.store.files as storage
-from airflow_provider_ernest.documents.base import Record, Stored, moment_of, new_id
+from airflow_provider_ernest.documents.base import Record, Stored
 from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.documents.surveys import Survey
-from airflow_provider_ernest.settings.values import read_name
 from airflow_provider_ernest.store import catalogue
 from airflow_provider_ernest.store.catalogue import (
     FOLDERS,
@@ -111,21 +108,6 @@ class ModelStore:
                     models.append(model)
         return models
 
-    def newest_of_its_job(self, model: Model) -> Model:
-        """The model, before it is saved, with an id that sorts behind those of its job and type of machine.
-
-        Ids begin with the time, and this host's clock may be behind that of the newest model's maker.
-        """
-        ids = self.ids(Model, model.job, model.instance_type)
-        newest = next((moment for each in ids if (moment := moment_of(each))), None)
-        own = moment_of(model.id)
-        if newest is None or own is None or own > newest:
-            return model
-        try:
-            return replace(model, id=new_id(newest + timedelta(microseconds=1)))
-        except OverflowError:  # no time follows on that
-            return model
-
     def all_documents(self) -> Iterator[Record]:
         """Every record of all kinds, listed or not, job by job; read as they are asked for."""
         with storage.store_errors(f"The documents in {self.root} cannot be read"):
@@ -133,7 +115,7 @@ class ModelStore:
 
     def remove(self, kind: str, *, job: str, instance_type: str, document_id: str) -> bool:
         """Delete a record for good, and nothing else; whether it was there."""
-        form = FORMS[read_name([*FORMS], "kind", kind)]
+        form = FORMS[kind]
         return self._delete(form, catalogue.place(form, job, instance_type, document_id).path(self.root))
 
     def _delete(self, form: type[Stored], path: Any) -> bool:

@@ -6,13 +6,11 @@ import os
 import stat
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from upath import UPath
 
-from airflow_provider_ernest.documents.base import moment_of, new_id
 from airflow_provider_ernest.documents.decisions import Configuration, DecisionRecord, ProductionRun
 from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.exceptions import InvalidDocumentError, InvalidParameterError, StoreError
@@ -270,9 +268,7 @@ def test_hostile_names_remove_nothing_outside(tmp_path, name):
     assert not remove(store, "model", model)
 
 
-def test_a_kind_that_is_none_is_refused(tmp_path):
-    with pytest.raises(InvalidParameterError, match=r"kind='song' .* production, observation, mark"):
-        ModelStore(tmp_path).remove("song", job="pca", instance_type="m5.large", document_id="1")
+def test_what_has_no_id_is_not_removed(tmp_path):
     with pytest.raises(InvalidParameterError, match="id="):
         ModelStore(tmp_path).remove("model", job="pca", instance_type="m5.large", document_id="")
 
@@ -327,21 +323,3 @@ def test_what_another_process_wrote_since_the_listing_is_not_overwritten(tmp_pat
     with pytest.raises(StoreError, match="exists"):
         store.save(replace(examples.model(1), artifact="another.jar"))
     assert store.load(Model, "pca", "m5.large", examples.model(1).id) == examples.model(1)
-
-
-def test_a_model_made_by_a_clock_that_is_behind_is_the_newest_all_the_same(root):
-    store = ModelStore(root)
-    now = datetime(2026, 1, 1, 12, tzinfo=UTC)
-    in_time = examples.model(id=new_id(now))
-    assert store.newest_of_its_job(in_time) == in_time
-    store.save(in_time)
-    later = examples.model(id=new_id(now + timedelta(seconds=1)))
-    assert store.newest_of_its_job(later) == later
-    store.save(examples.model(job="sort", id=new_id(now + timedelta(days=1))))
-
-    for minutes in (60, 59):
-        model = store.newest_of_its_job(examples.model(id=new_id(now - timedelta(minutes=minutes))))
-        store.save(model)
-        assert store.newest(Model, "pca", "m5.large", limit=1)[0] == model
-        assert moment_of(model.id) - now < timedelta(seconds=1)
-        assert store.catalogue.entries()[-2].id == model.id
