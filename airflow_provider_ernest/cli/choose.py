@@ -26,13 +26,13 @@ MOST_POINTS = 32
 """As many numbers of executors are shown by default."""
 
 
-def _price(text: str) -> tuple[str, float]:
+def price(text: str) -> tuple[str, float]:
     """A type of machine, empty if there is none, and dollars: ``0.096`` or ``m5.large=0.096``."""
     instance_type, equals, dollars = text.rpartition("=")
     try:
         if bool(equals) == bool(instance_type):
-            return instance_type, float(dollars)
-    except ValueError:
+            return instance_type, command.above_zero(dollars)
+    except ArgumentTypeError:
         pass
     raise ArgumentTypeError(f"{text!r} is neither dollars nor TYPE=DOLLARS")
 
@@ -76,7 +76,7 @@ def _add_billing_arguments(parser: ArgumentParser) -> None:
     group.add_argument(
         "--price-per-hour",
         metavar="[TYPE=]DOLLARS",
-        type=_price,
+        type=price,
         action="append",
         help="dollars for one executor (or machine) and hour; with several types of machines once for each, "
         "such as m5.large=0.096",

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
 from textwrap import indent
 from typing import TYPE_CHECKING
 
 from airflow_provider_ernest.cli import command
 from airflow_provider_ernest.cli.analyze import wrapped
-from airflow_provider_ernest.cli.choose import confidence
+from airflow_provider_ernest.cli.choose import confidence, price
 from airflow_provider_ernest.cli.history import (
     add_scan_arguments,
     cache_of,
@@ -21,7 +20,6 @@ from airflow_provider_ernest.cli.history import (
 )
 from airflow_provider_ernest.cli.store import add_keep_argument, open_store
 from airflow_provider_ernest.documents.surveys import Survey
-from airflow_provider_ernest.exceptions import InvalidDocumentError
 from airflow_provider_ernest.privacy import without_credentials
 from airflow_provider_ernest.views.survey import (
     allocation,
@@ -84,12 +82,12 @@ def _add_arguments(parser: ArgumentParser) -> None:
         "prices", "without any, hours of executors (or machines) are told, no dollars"
     )
     prices.add_argument(
-        "--price", metavar="DOLLARS", type=command.above_zero, help="for one executor (or machine) and hour"
-    )
-    prices.add_argument(
-        "--prices",
-        metavar="FILE",
-        help='JSON of types with dollars per hour, such as {"m5.xlarge": 0.192}; --price is for all others',
+        "--price",
+        metavar="[TYPE=]DOLLARS",
+        type=price,
+        action="append",
+        help="for one executor (or machine) and hour, of any type or of one, such as m5.xlarge=0.192; may "
+        "be repeated",
     )
     prices.add_argument(
         "--aws-prices",
@@ -102,14 +100,16 @@ def _add_arguments(parser: ArgumentParser) -> None:
 
 
 def _run(args: Namespace) -> None:
-    from airflow_provider_ernest.history.survey import SurveyGoal
+    from airflow_provider_ernest.history.survey import Prices, SurveyGoal
 
     command.refuse_further(args, "html")
     store = None if args.store is None else open_store(args, must_exist=False)
     goal = SurveyGoal(
         within=args.within / 100, deadline_seconds=args.deadline_seconds, confidence=args.confidence
     )
-    survey = _survey(args, goal, _stated_prices(args), store)
+    by_type = dict(args.price or ())
+    prices = Prices(otherwise=by_type.pop("", None), by_type=by_type)
+    survey = _survey(args, goal, prices, store)
     before = store.newest_survey() if store is not None else None
     # A path of this machine need not be one of Airflow's workers.
     place = without_credentials(args.logs[0]) if len(args.logs) == 1 and "://" in args.logs[0] else ""
@@ -149,23 +149,6 @@ def _survey(args: Namespace, goal: SurveyGoal, stated: Prices, store: ModelStore
     )
     notes = about_joined(of_jobs.joined)
     return survey_of(surveyed, goal, logs=found.logs, unread=found.unread, notes=notes)
-
-
-def _stated_prices(args: Namespace) -> Prices:
-    """The prices of the options; an `InvalidDocumentError` if the file is no JSON of types with dollars."""
-    from airflow_provider_ernest.history.survey import Prices
-
-    if args.prices is None:
-        return Prices(otherwise=args.price)
-    try:
-        told = json.loads(command.read_text(args.prices))
-        by_type = {str(name): command.above_zero(str(dollars)) for name, dollars in told.items()}
-    except (ValueError, AttributeError, ArgumentTypeError) as error:
-        raise InvalidDocumentError(
-            f"{args.prices} is no JSON of types with their dollars per hour: {error}.",
-            remedy='Write it as {"m5.xlarge": 0.192, "r5.xlarge": 0.252}.',
-        ) from error
-    return Prices(by_type=by_type, otherwise=args.price)
 
 
 def _with_aws_prices(stated: Prices, jobs: Mapping[str, Sequence[PastRun]], args: Namespace) -> Prices:
@@ -243,7 +226,7 @@ COMMAND = command.Command(
     example="""\
   %(prog)s /var/log/spark --price 0.192 --html survey.html
   %(prog)s s3://bucket/spark-events --aws-prices eu-west-1 --since 2026-01-01
-  %(prog)s /var/log/spark --prices prices.json --within 20 --confidence 0.95
+  %(prog)s /var/log/spark --price m5.xlarge=0.192 --price r5.xlarge=0.252 --within 20 --confidence 0.95
   %(prog)s hdfs://namenode/spark-logs --on spark --master yarn
   %(prog)s /var/log/spark/app-* --deadline-seconds 3600 --output survey.json""",
     add_arguments=_add_arguments,

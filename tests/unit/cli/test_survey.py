@@ -72,25 +72,21 @@ def test_a_survey_is_kept_in_a_store_where_its_page_finds_it(ernest, logs, tmp_p
     assert store.load_survey(kept).jobs[0].job == "orders"
 
 
-def test_prices_by_type_come_from_a_file(ernest, tmp_path):
+def test_a_price_may_be_of_one_type(ernest, tmp_path):
     node = {"spark.databricks.workerNodeTypeId": "m5.xlarge"}
     log_of(tmp_path / "logs" / "app-1", **node)
-    prices, document = tmp_path / "prices.json", tmp_path / "survey.json"
-    prices.write_text('{"m5.xlarge": 0.5, "r5.xlarge": 0.7}')
+    document = tmp_path / "survey.json"
     ernest(
-        *("survey", tmp_path / "logs", "--processes", 1),
-        *("--prices", prices, "--price", 9, "--output", document),
+        *("survey", tmp_path / "logs", "--processes", 1, "--output", document),
+        *("--price", "m5.xlarge=0.5", "--price", 9, "--price", "r5.xlarge=0.7"),
     )
     (job,) = Survey.from_dict(json.loads(document.read_text())).jobs
     assert job.price_per_hour == 0.5
 
 
-@pytest.mark.parametrize("text", ["[]", "{", '{"m5.xlarge": "much"}', '{"m5.xlarge": -1}'])
-def test_prices_that_are_none_are_refused_before_anything_is_read(ernest, tmp_path, text):
-    prices = tmp_path / "prices.json"
-    prices.write_text(text)
-    said = ernest("survey", tmp_path / "missing", "--prices", prices, code=1).err
-    assert "no JSON of types with their dollars per hour" in said
+@pytest.mark.parametrize("price", ["much", "m5.xlarge=-1", "=1"])
+def test_a_price_that_is_none_is_refused(misunderstood, logs, price):
+    assert "is neither dollars nor TYPE=DOLLARS" in misunderstood("survey", logs, "--price", price)
 
 
 def test_what_an_application_was_given_stays_where_it_is(ernest, tmp_path):
@@ -126,7 +122,7 @@ def test_what_an_application_was_given_stays_where_it_is(ernest, tmp_path):
 
 def test_one_goal_is_stated(misunderstood, logs):
     assert "not allowed with" in misunderstood("survey", logs, "--within", 5, "--deadline-seconds", 60)
-    assert "not a number above 0" in misunderstood("survey", logs, "--price", 0)
+    assert "neither dollars" in misunderstood("survey", logs, "--price", 0)
     assert "not a probability" in misunderstood("survey", logs, "--confidence", 1.5)
 
 
