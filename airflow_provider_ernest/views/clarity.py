@@ -34,9 +34,6 @@ MOST_REPORTS = 100
 MOST_PROFILES = 30
 """Number of newest profiles searched for a production run's, and for the last good one's before."""
 
-OF_BOTH = ("headline", "bottleneck", "category", "limits", "straggler_causes", "advice")
-"""Fields that a run's report has too; it knows the other runs of the training, so it wins."""
-
 
 class ExplainedRun(RunProfile):
     """A run and where its time went, with the task instance that ran it."""
@@ -57,7 +54,6 @@ def explained_run(
     warnings = [*cautions(profile), *(report.warnings if report else ()), *profile.warnings]
     told: dict[str, Any] = {
         **vars(profile),
-        **{name: getattr(report or profile, name) for name in OF_BOTH},
         "stragglers": profile.stragglers[:MOST_STRAGGLERS],
         # Both may give the same warning.
         "warnings": tuple(dict.fromkeys(warnings)),

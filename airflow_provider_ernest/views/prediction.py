@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -13,7 +12,6 @@ from airflow_provider_ernest.documents.decisions import Alternative, Decision
 from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.exceptions import (
     ErnestError,
-    FitError,
     InfeasibleGoalError,
     InvalidParameterError,
     MissingResourceError,
@@ -64,14 +62,6 @@ def _check_model(model: Model) -> None:
         ) from error
 
 
-def _beyond_all_bounds(model: Model) -> FitError:
-    return no_prediction(
-        model,
-        "its times or costs are too large or too small to be shown",
-        remedy="Ask for a scale and a size nearer to its runs, or train it again.",
-    )
-
-
 RUNNERS_UP = 3
 
 NO_PRICE = "The price is not known. Give the dollars for one {unit} and hour."
@@ -116,19 +106,6 @@ def _chosen(
         except ErnestError as error:
             skipped[other.entry.instance_type] = str(error)
     choice = decide(request.goal(), Offered(offers=offers), iterations=request.iterations)
-    beyond = {
-        each.instance_type
-        for each in choice.alternatives
-        if not all(map(math.isfinite, (each.seconds, each.expense, *(each.nearly_certain_seconds or ()))))
-    }
-    if model.instance_type in beyond:
-        raise _beyond_all_bounds(model)
-    if beyond:
-        skipped |= {
-            each.type_name: str(_beyond_all_bounds(each.model)) for each in offers if each.type_name in beyond
-        }
-        comparable = [each for each in offers if each.type_name not in beyond]
-        choice = decide(request.goal(), Offered(offers=comparable), iterations=request.iterations)
     skipped |= {name: str(error) for name, error in choice.left_out.items()}
     _raise_what_hinders(choice, model)
     return choice, dict(sorted(skipped.items()))
@@ -147,8 +124,6 @@ def _curve(choice: Choice, model: Model, iterations: int | None) -> tuple[CurveP
     counts = [each.executors for each in alternatives]
     forecast = ModelForecast(model, executors=counts, scale=choice.goal.scale, iterations=iterations)
     parts = forecast.contributions()
-    if not all(math.isfinite(part) for of_terms in parts for part in of_terms.values()):
-        raise _beyond_all_bounds(model)
     start_up = {"start-up": model.startup_seconds} if model.startup_seconds > 0 else {}
     return tuple(
         view_of(
