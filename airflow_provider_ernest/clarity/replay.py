@@ -2,7 +2,7 @@
 
 Each stage's tasks start in the order of the real run, each on the first free slot, as in Spark's own
 scheduler, Ousterhout's simulation (NSDI 2015, section 2.4) and Sparklens. Of several stages that of the
-earliest job comes first (FIFO), or that with the fewest running tasks (FAIR).
+earliest job comes first (FIFO).
 
 What is replayed is a `Plan`: from a log by `replay_plan`, from a stored profile by `replay_scaled`.
 """
@@ -112,7 +112,6 @@ def replay(
         slots_per_executor=per_executor,
         slot_seconds=seconds * share,
         warm_up_seconds=excess,
-        is_fair=log.properties.get("spark.scheduler.mode", "FIFO").upper() == "FAIR",
     ).run()
 
 
@@ -175,14 +174,10 @@ class _Stage:
         self.next = 0
         self.began: list[float] = []
         self.warm_slots: set[int] = set()
-        self.running: list[float] = []
         self.median = float(np.median(seconds)) if planned.copies else 0.0
 
     def earliest(self, place: int) -> float:
-        """When a task may begin: a repeated one after what failed, a copy when the first is late."""
-        failed = self.planned.retries.get(place)
-        if failed is not None:
-            return self.began[failed] + self.seconds[failed]
+        """When a task may begin: a copy when the first is late."""
         if place in self.planned.copies:
             return self.begins + self.planned.copies[place] * self.median
         return -math.inf
@@ -213,7 +208,6 @@ class Simulation:
         slots_per_executor: int = 1,
         slot_seconds: FloatColumn | None = None,
         warm_up_seconds: Sequence[float] | None = None,
-        is_fair: bool = False,
     ) -> None:
         slot_seconds = seconds if slot_seconds is None else slot_seconds
         self._plan = plan
@@ -237,7 +231,6 @@ class Simulation:
             self._add_slots(range(len(allocation.executors)), 0.0)
         self._job_ends: dict[int, float] = {}
         self._open_stages = Counter(stage.row.job_id for stage in plan.stages if len(stage.tasks))
-        self._is_fair = is_fair
         self._now = -math.inf
         self._waiting: list[tuple[float, int]] = []
         self._ready: list[tuple[tuple[int, int, int], int]] = []
@@ -263,7 +256,7 @@ class Simulation:
                 self._ask_for_executors(self._allocation)
             else:
                 self._now = launch_at
-                self._launch(self._pick())
+                self._launch()
         if self._allocation is not None:
             self._give_back(self._allocation, self._at[self._plan.end])
         began, finished = np.zeros(self._tasks), np.zeros(self._tasks)
@@ -363,23 +356,14 @@ class Simulation:
                     self._at[follower] = self._last[follower] + moments.gap_seconds[follower]
                     come.append(follower)
 
-    def _pick(self) -> int:
-        if not self._is_fair or len(self._ready) == 1:
-            return self._ready[0][1]
-        for _, place in self._ready:
-            running = self._stages[place].running
-            while running and running[0] <= self._now:
-                heapq.heappop(running)
-        return min(self._ready, key=lambda entry: (len(self._stages[entry[1]].running), entry))[1]
-
-    def _launch(self, place: int) -> None:
-        """Start tasks of a stage until it has no more, or something else may have its turn."""
-        stage, planned = self._stages[place], self._stages[place].planned
+    def _launch(self) -> None:
+        """Start tasks of the first ready stage, until it has no more or something else has its turn."""
+        stage = self._stages[self._ready[0][1]]
+        planned = stage.planned
         until = min(self._next_stage_at, self._due)
-        takes_turns = self._is_fair and len(self._ready) > 1
-        may_be_late = bool(planned.retries or planned.copies)
+        has_copies = bool(planned.copies)
         # Local names: nearly all the time of an analysis is spent in this loop.
-        free, now, lost_at, is_fair = self._free, self._now, self._lost_at, self._is_fair
+        free, now, lost_at = self._free, self._now, self._lost_at
         seconds, held, warm_slots = stage.seconds, stage.slot_seconds, stage.warm_slots
         dispatch_seconds, add_began, replace_first = (
             planned.dispatch_seconds,
@@ -396,24 +380,20 @@ class Simulation:
                 warm_slots.add(slot)
                 warm = stage.warm_up
                 seconds[number] += warm
-            if may_be_late:
+            if has_copies:
                 begin = max(begin, stage.earliest(number))
             add_began(begin)
-            end = begin + warm + held[number]
-            replace_first(free, (end, slot))
-            if is_fair:
-                heapq.heappush(stage.running, end)
+            replace_first(free, (begin + warm + held[number], slot))
             at, slot = free[0]
             launched_at = now
             if at > now:
                 now = at
-            if takes_turns or now >= until or now >= lost_at[slot]:
+            if now >= until or now >= lost_at[slot]:
                 break
         self._now = launched_at
         stage.next = number + 1
         if stage.next == len(seconds):
-            self._ready = [entry for entry in self._ready if entry[1] != place]
-            heapq.heapify(self._ready)
+            heapq.heappop(self._ready)
             ended_at = stage.ended_at()
             if self._allocation is not None:
                 self._all_launched(self._allocation, stage, ended_at)

