@@ -28,7 +28,7 @@ from airflow_provider_ernest.eventlog.tables import (
     whole_number,
 )
 from airflow_provider_ernest.exceptions import EventLogError
-from airflow_provider_ernest.words import count, counted
+from airflow_provider_ernest.words import count
 
 # Properties of the jobs of structured streams and of DStreams.
 _STREAMING = ("sql.streaming.queryId", "streaming.sql.batchId", "spark.streaming.internal.batchTime")
@@ -602,23 +602,11 @@ class TaskRows:
         index = columns.pop("index")
         numbers = np.array([executors.get(each, -1) for each in self._executors] or [-1], dtype=np.int64)
         columns["executor"] = numbers[columns["executor"]]
-        self._bound_backward(columns)
+        # A clock may have been set back.
+        columns["finished_at"] = np.maximum(columns["finished_at"], columns["launched_at"])
         columns["succeeded"] &= ~_redundant(columns, index)
         columns["succeeded"] &= ~np.isin(columns["task_id"], self._redone)
         return TaskColumns(**columns)
-
-    def _bound_backward(self, columns: dict[str, np.ndarray[Any, Any]]) -> None:
-        """Let tasks that ended before their launch, by a clock set back, last as their executors measured."""
-        measured = ("run_seconds", "deserialise_seconds", "result_serialisation_seconds")
-        is_backward = columns["finished_at"] < columns["launched_at"]
-        took = columns["launched_at"] + sum(columns[name] for name in measured)
-        columns["finished_at"] = np.where(is_backward, took, columns["finished_at"])
-        if is_backward.any():
-            backward = counted(int(is_backward.sum()), "task")
-            self._notes.add_problem(
-                f"{backward} ended before the launch because a clock was set back: each counts with the "
-                "time that its executor measured."
-            )
 
 
 def _redundant(columns: Mapping[str, np.ndarray[Any, Any]], index: np.ndarray[Any, Any]) -> Any:

@@ -223,26 +223,6 @@ def test_what_could_not_be_fetched_is_made_again_and_is_no_delay_of_the_schedule
     assert read_event_log(log).task_columns.scheduler_delay_seconds.max() < 1.0
 
 
-def test_tasks_that_end_before_their_launch_are_bounded_and_counted(ernest, tmp_path):
-    """The driver's clock was set back by a minute; the executor measured 1.5 s, and 0.5 s before."""
-    metrics = {"Executor Run Time": 1500, "Executor Deserialize Time": 500}
-    log = write(
-        tmp_path / "log",
-        started(),
-        executor(0),
-        job(0, 0),
-        stage(0),
-        task(0, at=110_000, until=50_000, metrics=metrics),
-        task(1, at=110_000, until=113_000, metrics=metrics),
-        stage(0, completed=113_000),
-        job_end(0),
-        ended(),
-    )
-
-    assert read_event_log(log).task_columns.seconds.tolist() == [2.0, 3.0]
-    assert "1 task ended before the launch because a clock was set back" in ernest("analyze", log).err
-
-
 def test_all_memory_of_an_executor_is_counted_that_is_paid_for(tmp_path):
     asked = {"cores": 2, "memory": 4096, "memoryOverhead": 1024, "offHeap": 512, "pyspark.memory": 256}
     profile = {
