@@ -11,7 +11,6 @@ from datetime import date
 import airflow_provider_ernest.words as words
 from airflow_provider_ernest.documents.base import Interval, moment_of, time_of
 from airflow_provider_ernest.documents.surveys import Survey, SurveyedJob
-from airflow_provider_ernest.settings.billing import HOUR_SECONDS
 from airflow_provider_ernest.views.profile_words import short
 from airflow_provider_ernest.words import (
     UNKNOWN,
@@ -39,18 +38,16 @@ MOST_USED = 6
 
 @dataclass(frozen=True, kw_only=True)
 class Totals:
-    """What all jobs take and could save: in dollars where a price is known, else executor-hours.
+    """What all jobs take and could save in a month: in dollars where a price is known, else executor-hours.
 
     Attributes:
-        is_monthly: whether they are of a month; else of one run of each job, since it is not known how often
-            any runs.
+        taken: null where of no job is known how often it runs.
         saved: by the jobs for which a cheaper size is proposed.
         likely_saved: the sum of their bounds, which is at least as likely for the sum as for each job.
         unknown: jobs of which it is not known what could be saved.
     """
 
     is_money: bool
-    is_monthly: bool
     taken: float | None
     saved: float
     likely_saved: Interval
@@ -61,36 +58,17 @@ class Totals:
 def totals_of(survey: Survey) -> Totals:
     """The sums over all jobs."""
     is_money = any(job.price_per_hour is not None for job in survey.jobs)
-    is_monthly = any(monthly(job, is_money=is_money) is not None for job in survey.jobs)
-    take, save = (monthly, saved) if is_monthly or not survey.jobs else (_a_run, _saved_a_run)
-    told = [amount for job in survey.jobs if (amount := take(job, is_money=is_money)) is not None]
-    savings = [save(job, is_money=is_money) for job in survey.jobs]
+    told = [amount for job in survey.jobs if (amount := monthly(job, is_money=is_money)) is not None]
+    savings = [saved(job, is_money=is_money) for job in survey.jobs]
     saving = [each for each in savings if each and each[0] > 0]
     return Totals(
         is_money=is_money,
-        is_monthly=take is monthly,
         taken=sum(told) if told else None,
         saved=sum(amount for amount, _ in saving),
         likely_saved=(sum(low for _, (low, _) in saving), sum(high for _, (_, high) in saving)),
         savers=len(saving),
         unknown=savings.count(None),
     )
-
-
-def _a_run(job: SurveyedJob, *, is_money: bool) -> float | None:
-    """What a run takes today."""
-    if job.executors is None or job.seconds is None or (is_money and job.price_per_hour is None):
-        return None
-    hours = job.executors * job.seconds / HOUR_SECONDS
-    return hours * job.price_per_hour if is_money and job.price_per_hour is not None else hours
-
-
-def _saved_a_run(job: SurveyedJob, *, is_money: bool) -> tuple[float, Interval] | None:
-    """What a run could save, with its interval; None if unknown."""
-    taken, share, likely = _a_run(job, is_money=is_money), job.saved_share, job.likely_saved_share
-    if taken is None or share is None or likely is None:
-        return None
-    return share * taken, (likely[0] * taken, likely[1] * taken)
 
 
 def monthly(job: SurveyedJob, *, is_money: bool) -> float | None:
@@ -121,14 +99,10 @@ def leading_line(survey: Survey) -> str:
     if not many:
         return "No run of a job was found."
     if totals.taken is None:
-        return f"{jobs}: how often they run is not known, nor what they take."
+        return f"{jobs}: how often {'it runs' if many == 1 else 'they run'} is not known."
     unit = "" if totals.is_money else f" {unit_of(survey)}-hours"
     taken = f"{(dollars if totals.is_money else number)(totals.taken)}{unit}"
-    if totals.is_monthly:
-        takes = f"{jobs} {'takes' if many == 1 else 'take'} {taken} a month"
-    else:
-        runs, they = ("A run", "it runs") if many == 1 else (f"One run of each of {jobs}", "they run")
-        takes = f"{runs} takes {taken}; how often {they} is not known"
+    takes = f"{jobs} {'takes' if many == 1 else 'take'} {taken} a month"
     if not totals.savers:
         return f"{takes}. No cheaper size is known to keep to the goal."
     saving, likely = _amounts((totals.saved, totals.likely_saved), is_money=totals.is_money)
@@ -140,8 +114,8 @@ def remarks(survey: Survey) -> Iterator[str]:
     totals = totals_of(survey)
     yield f"A proposed size keeps {survey.goal}."
     yield from _of_other_sizes(survey, totals)
-    if not totals.is_monthly and totals.taken is not None:
-        yield "--runs-per-month tells what that comes to in a month, where the logs are of too few days."
+    if survey.jobs and totals.taken is None:
+        yield "--runs-per-month tells it, where the logs are of too few days."
     if survey.jobs and not any(job.runs for job in survey.jobs):
         yield "No run counts, so nothing is known of other sizes: each job says below why its runs do not."
     if not totals.is_money:
@@ -149,7 +123,7 @@ def remarks(survey: Survey) -> Iterator[str]:
     if totals.taken is not None:
         yield "A driver on a machine of its own is not in the sums: event logs do not tell of it."
     silent = sum(monthly(job, is_money=totals.is_money) is None and job.runs > 0 for job in survey.jobs)
-    if silent and totals.is_monthly:
+    if silent and totals.taken is not None:
         without = "a price or a rate of runs" if totals.is_money else "a rate of runs"
         yield f"{counted(silent, 'job')} without {without} {'is' if silent == 1 else 'are'} not in the sums."
     if survey.unread:
@@ -160,9 +134,8 @@ def remarks(survey: Survey) -> Iterator[str]:
 def _of_other_sizes(survey: Survey, totals: Totals) -> Iterator[str]:
     if missing := [job.job for job in survey.jobs if job.sizes and job.proposed is None]:
         yield f"No size is known on which {_named(missing)} would keep to that."
-    if totals.unknown:
-        in_a_month = " in a month" if totals.is_monthly else ""
-        yield f"Of {counted(totals.unknown, 'job')} it is not known what could be saved{in_a_month}."
+    if totals.unknown and totals.taken is not None:
+        yield f"Of {counted(totals.unknown, 'job')} it is not known what could be saved in a month."
     if alike := [job.job for job in survey.jobs if len({use.executors for use in job.used}) == 1]:
         always = f"always ran on one size{'' if len(alike) == 1 else ' each'}"
         yield f"{_named(alike)} {always}: other sizes are estimated by replay alone."

@@ -51,11 +51,10 @@ function versions({ survey_id: shown, at, others }) {
 function figures(page) {
   const { amount, unit, range } = amountsOf(page);
   const { jobs, taken, saved, savers, unknown, likely_saved: likely } = page;
-  const per = page.is_monthly ? "a month" : "for a run of each";
   return keyFigures([
-    { label: `All jobs, ${unit} ${per}`, value: amount(taken), remark: counted(jobs.length, "job") },
+    { label: `All jobs, ${unit} a month`, value: amount(taken), remark: counted(jobs.length, "job") },
     {
-      label: `Can be saved ${per}`, value: taken === null ? "not known" : amount(saved),
+      label: "Can be saved a month", value: taken === null ? "not known" : amount(saved),
       remark: savers ? `${range(likely)}, by ${counted(savers, "job")}` : "no cheaper size is known",
     },
     {
