@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.cli import command
 from airflow_provider_ernest.cli.store import add_keep_argument, open_store
-from airflow_provider_ernest.exceptions import ErnestError, InvalidDocumentError, InvalidParameterError
+from airflow_provider_ernest.exceptions import ErnestError, InvalidDocumentError
 from airflow_provider_ernest.settings import ModelSettings, SizingGoal, SparkJob
 from airflow_provider_ernest.settings.bounds import AVERAGING, METHODS
 from airflow_provider_ernest.words import as_percent, confidence, duration, input_share, tenths, unit
 
 if TYPE_CHECKING:
-    from airflow_provider_ernest.documents.models import AveragingPrior, Model
+    from airflow_provider_ernest.documents.models import Model
     from airflow_provider_ernest.documents.runs import Observation
 
 USUAL = ("executors", "fraction", "seconds")
@@ -279,14 +279,14 @@ def _fitted(
     instance_type: str | None = None,
     method: str = AVERAGING,
     terms: Sequence[str] | None = None,
-    prior: AveragingPrior | None = None,
 ) -> Model:
     from airflow_provider_ernest.documents.models import AveragingPrior
     from airflow_provider_ernest.prediction.prior import with_past_runs
     from airflow_provider_ernest.prediction.training import train
 
+    prior = None
     if file.has_one_shape and method == AVERAGING:
-        prior = replace(prior or with_past_runs(AveragingPrior(), file.runs), other_shape=0.0)
+        prior = replace(with_past_runs(AveragingPrior(), file.runs), other_shape=0.0)
     stem = Path(name).stem
     return train(
         file.runs,
@@ -334,36 +334,18 @@ def _add_fit_arguments(parser: ArgumentParser) -> None:
     group.add_argument(
         "--instance-type", metavar="TYPE", help="the machines' type; default: that of the runs, or local"
     )
-    group.add_argument(
-        "--known-driver-share",
-        type=float,
-        metavar="SHARE",
-        help="for averaging: the probability that one of the machines counted runs only the driver: 0 where "
-        "the numbers are of executors, 1 where they include the driver's machine; default: inferred",
-    )
     command.add_setting(parser, SizingGoal, "max_error_percent")
     outputs = command.add_result_arguments(parser, result="the model, also one that is inadequate")
     add_keep_argument(outputs, "the model")
 
 
 def _run_fit(args: Namespace) -> None:
-    from airflow_provider_ernest.documents.models import AveragingPrior
     from airflow_provider_ernest.prediction.training import check_adequacy
     from airflow_provider_ernest.views.tables import model_table
 
     store = None if args.store is None else open_store(args, must_exist=False)
-    prior = None
-    if args.known_driver_share is not None:
-        if args.method != AVERAGING:
-            raise InvalidParameterError(
-                "known_driver_share",
-                args.known_driver_share,
-                f"means nothing to --method {args.method}",
-                remedy=f"Leave it out, or use --method {AVERAGING}.",
-            )
-        prior = AveragingPrior(driver_share=args.known_driver_share)
     stated = {name: getattr(args, name) for name in ("job", "instance_type", "method", "terms")}
-    model = _fitted(read_runs(args.runs, args.job), args.runs, prior=prior, **stated)
+    model = _fitted(read_runs(args.runs, args.job), args.runs, **stated)
     command.tell(args, lambda: model_table(model), model.to_dict)
     if store is not None:
         command.say(["", f"written: {store.save(model)}"], args)
@@ -378,7 +360,7 @@ FIT = command.Command(
     example="""\
   %(prog)s runs.csv --job grep --output model.json
   %(prog)s runs.csv --method classic
-  %(prog)s runs.csv --known-driver-share 1 --terms 1 scale/executors 'log(executors)'""",
+  %(prog)s runs.csv --terms 1 scale/executors 'log(executors)'""",
     add_arguments=_add_fit_arguments,
     run=_run_fit,
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
@@ -17,7 +16,6 @@ from airflow_provider_ernest.documents.models import (
     training_dollars,
 )
 from airflow_provider_ernest.documents.runs import Design, Experiment, Observation, RunConditions
-from airflow_provider_ernest.exceptions import StoreError
 from airflow_provider_ernest.learning.freshness import Lineage, State
 from airflow_provider_ernest.prediction.calibration import calibration_of
 from airflow_provider_ernest.store.catalogue import (
@@ -34,8 +32,6 @@ from airflow_provider_ernest.views.prediction_request import PredictionRequest, 
 from airflow_provider_ernest.views.survey import lateness
 from airflow_provider_ernest.views.view import view_of
 from airflow_provider_ernest.words import unit
-
-log = logging.getLogger(__name__)
 
 MOST_DECISIONS = 50
 MOST_MARKS = 50
@@ -146,27 +142,16 @@ def _difference(planned: Experiment, run: Observation) -> float:
 def decisions_of(
     store: ModelStore, model: Model, of_job: Sequence[CatalogueEntry], readable: loaded.Readable
 ) -> list[DecisionRecord]:
-    """The newest decisions for the model's type, and others that considered it, newest first."""
-    chosen = [each for each in of_job if each.instance_type == model.instance_type]
-    others = [each for each in of_job if each.instance_type != model.instance_type]
-    versions = {model.id, *(each.id for each in chosen if each.kind == MODEL)}
-    records = _read(store, chosen, readable)
-    try:
-        others_chosen = _read(store, others, readable)
-    except StoreError:
-        # Decisions on other types must not break the page of this model.
-        log.warning("Decisions of %r on other types cannot be read", model.job, exc_info=True)
-    else:
-        records += [record for record in others_chosen if versions.intersection(record.model_ids)]
-    return sorted(records, key=lambda record: record.id, reverse=True)[:MOST_DECISIONS]
-
-
-def _read(
-    store: ModelStore, entries: Sequence[CatalogueEntry], readable: loaded.Readable
-) -> list[DecisionRecord]:
-    # Selected by id, so that hidden ones are not even read.
-    wanted = loaded.newest_of(entries, DECISION, MOST_DECISIONS)
-    return loaded.visible_records(loaded.read_each(loaded.load_decision, store, wanted), readable)
+    """Of the job's newest decisions those for the model's type, or that considered it, newest first."""
+    of_type = (each for each in of_job if each.instance_type == model.instance_type)
+    versions = {model.id, *(each.id for each in of_type if each.kind == MODEL)}
+    newest = loaded.newest_of(of_job, DECISION, MOST_DECISIONS)
+    records = loaded.visible_records(loaded.read_each(loaded.load_decision, store, newest), readable)
+    return [
+        record
+        for record in records
+        if record.instance_type == model.instance_type or versions.intersection(record.model_ids)
+    ]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -241,7 +226,7 @@ class ModelPage:
         production_runs: newest first, at most 200, of all versions.
         money: of the job on the type.
         conditions: what, beside the code, it was trained under; of settings only the names.
-        decisions: newest first, at most 50: for this type, or for another by a choice among several.
+        decisions: newest first, of the job's newest 50: for this type, or by a choice among several.
         other_types: those that the job has models of.
     """
 

@@ -26,20 +26,14 @@ def predict(ernest):
 
 def test_the_options_reach_the_model(fit):
     terms = ["1", "scale/executors", "max(executors - 4, 0)"]
-    model = fit("--terms", *terms, "--known-driver-share", "0", "--job", "grep", "--instance-type", "m5")
+    model = fit("--terms", *terms, "--job", "grep", "--instance-type", "m5")
     assert (model.job, model.instance_type, model.method) == ("grep", "m5", "averaging")
     assert [term.name for term in model.terms] == terms
-    assert model.driver_share == 0.0
 
 
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        (
-            ["--known-driver-share", "1", "--method", "classic"],
-            "--known-driver-share=1.0 means nothing to --method classic",
-        ),
-        (["--known-driver-share", "2"], "is no probability"),
         (["--terms", "sqrt(nodes)"], "nodes"),
         (["--terms", "1", "1"], "names a term twice"),
     ],

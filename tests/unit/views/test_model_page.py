@@ -288,7 +288,8 @@ class TestOtherTypes:
             raise StoreError("the network is down") from OSError("unreachable")
 
         monkeypatch.setattr(store, "load", broken)
-        assert page(store, trained)["other_types"] == ["r5.large"]
+        (told,) = other_types(store, trained, store.catalogue.entries(), everything)
+        assert (told.entry.instance_type, told.price_per_hour) == ("r5.large", None)
         assert "r5.large" in caplog.text
         assert "the network is down" in caplog.text
 
