@@ -366,7 +366,6 @@ def not_compared(then: RunConditions | None, now: RunConditions | None) -> list[
         "Spark's version": [each.spark for each in both],
         "the settings": [each.settings for each in both],
         "the size of the input": [each.bytes_per_partition for each in shapes],
-        "the columns of the input": [each.columns for each in shapes],
     }
     return [name for name, values in told.items() if None in values]
 

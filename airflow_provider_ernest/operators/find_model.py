@@ -229,9 +229,7 @@ class FindModelOperator(OfJob, EmitsLineage, BaseOperator, SkipMixin):
                 "the model's further terms": list(model.extension_terms) or None,
             },
         )
-        shape = input_fingerprint(
-            sampled.path, partitions=sampled.partitions, header=sampled.header, log=self.log
-        )
+        shape = input_fingerprint(sampled.path, partitions=sampled.partitions, log=self.log)
         try:
             installed = version("pyspark")
         except PackageNotFoundError:

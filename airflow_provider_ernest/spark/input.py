@@ -12,23 +12,20 @@ Three ways to sample (Ernest, sections 3.2 and 4.2):
 
 The scale of a sample is measured in bytes of what was really chosen, not taken from the request.
 
-The shape of an input is compared later with that of other data: partitions, bytes and format, and columns of
-delimited text and of columnar files. Nothing of its content is told.
+The shape of an input is compared later with that of other data: partitions, bytes and format, and the columns
+of Parquet and ORC files. Nothing of its content is told.
 """
 
 from __future__ import annotations
 
-import csv
-import io
 import random
 import re
-import zlib
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path, PurePosixPath
-from statistics import median_low, mode
+from statistics import median_low
 from typing import Any
 
 from airflow_provider_ernest.documents.runs import Experiment, InputFingerprint
@@ -40,14 +37,9 @@ _ONE_SLASH = re.compile(r"^([A-Za-z][\w+.-]*:)/(?!/)")
 _COLUMNAR = ("parquet", "orc")
 _COMPRESSED = ("gz", "bz2", "deflate", "zst", "snappy", "lz4", "zip", "xz", "lzo")
 _NO_PLAIN_TEXT = {*_COLUMNAR, "avro", *_COMPRESSED}
-_DELIMITERS = {"csv": ",;\t|", "tsv": "\t", "tab": "\t", "psv": "|"}
 
 SHAPE_FILES = 3
 """Files whose columns are counted: the first may be an odd one."""
-BEGINNING_BYTES = 1 << 20
-"""Read of each text at most, and decompressed at most."""
-RECORDS = 1_000
-"""No more records than these are looked at."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -270,11 +262,11 @@ def _is_hidden(path: PurePosixPath) -> bool:
     return any(part.startswith(("_", ".")) for part in path.parts)
 
 
-def input_fingerprint(input_path: str, *, partitions: int | None, header: bool, log: Any) -> InputFingerprint:
-    """Tell the shape of an input by its listing and the beginnings of its first files.
+def input_fingerprint(input_path: str, *, partitions: int | None, log: Any) -> InputFingerprint:
+    """Tell the shape of an input by its listing and the footers of its first files.
 
     Never raises: what cannot be listed or read stays None, and one line in the log says why. The partitions
-    are by default the number of files; with `header`, each file begins with a line that names the columns.
+    are by default the number of files.
     """
     if not input_path:
         return InputFingerprint(partitions=partitions)
@@ -291,7 +283,7 @@ def input_fingerprint(input_path: str, *, partitions: int | None, header: bool, 
     file_format = min(sizes, key=lambda name: (-sizes[name], name))
     columns = None
     try:
-        columns = _columns(input_path, listing, file_format, header=header)
+        columns = _columns(input_path, listing, file_format)
     except Exception as error:
         log.info("The columns of the input are not known: %s", _problem(error))
     return InputFingerprint(
@@ -319,67 +311,19 @@ def _format(path: str) -> str:
     return f"{before}.{last}" if before and last in _COMPRESSED else last
 
 
-def _columns(input_path: str, listing: InputListing, file_format: str, *, header: bool) -> int | None:
-    """The median over the first files of the format that tell theirs; None of other formats."""
-    filesystem, base = opened_input(input_path)
-    counts: list[int | None] = []
-    for file in [each for each in listing.files if _format(each.path) == file_format][:SHAPE_FILES]:
-        path = str(base / file.path)
-        if file_format in _COLUMNAR:
-            counts.append(_columnar_columns(filesystem, path, file_format))
-        elif delimiters := _DELIMITERS.get(file_format.removesuffix(".gz")):
-            content = filesystem.cat_file(path, start=0, end=min(file.size_bytes, BEGINNING_BYTES))
-            is_whole = file.size_bytes <= len(content)
-            if file_format.endswith(".gz"):
-                # A small file may hold any amount.
-                content = zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(content, BEGINNING_BYTES)
-                is_whole = is_whole and len(content) < BEGINNING_BYTES
-            counts.append(_delimited_columns(content, delimiters, header=header, is_whole=is_whole))
-    found = [count for count in counts if count is not None]
-    return median_low(found) if found else None
-
-
-def _columnar_columns(filesystem: Any, path: str, file_format: str) -> int | None:
-    """From the footer, by pyarrow; None where that is not installed."""
+def _columns(input_path: str, listing: InputListing, file_format: str) -> int | None:
+    """The median over the first files, by their footers; None of other formats, or without pyarrow."""
+    if file_format not in _COLUMNAR:
+        return None
     try:
         reader = import_module(f"pyarrow.{file_format}")
     except ImportError:
         return None
-    # Small blocks: remote file systems would read tens of megabytes ahead.
-    with filesystem.open(path, "rb", block_size=1 << 16) as file:
-        schema = reader.read_schema(file) if file_format == "parquet" else reader.ORCFile(file).schema
-        return len(schema.names)
-
-
-def _delimited_columns(content: bytes, delimiters: str, *, header: bool, is_whole: bool) -> int | None:
-    """By the delimiter with which most records have equally many fields; None without any record.
-
-    `csv.Sniffer` is not asked: on unlucky content its patterns take minutes.
-    """
-    # Whatever the encoding, if it has ASCII's delimiters: each byte stays one character.
-    text = content.removeprefix(b"\xef\xbb\xbf").decode("latin-1")
-    if not is_whole:  # The last line may be cut off.
-        text = text[: text.rfind("\n") + 1]
-    if not text.strip() or "\0" in text:
-        return None
-    counted = [_field_counts(text, delimiter, is_whole=is_whole) for delimiter in delimiters]
-    several = [counts for counts in counted if counts and mode(counts) > 1]
-    if not several:
-        return 1 if any(counted) else None
-    best = max(several, key=lambda counts: (counts.count(mode(counts)) / len(counts), mode(counts)))
-    return best[0] if header else mode(best)
-
-
-def _field_counts(text: str, delimiter: str, *, is_whole: bool) -> list[int]:
-    """Fields of each of the first records; quoted fields may hold delimiters and line ends."""
+    filesystem, base = opened_input(input_path)
     counts: list[int] = []
-    try:
-        for record in csv.reader(io.StringIO(text), delimiter=delimiter):
-            if record:
-                counts.append(len(record))
-            if len(counts) >= RECORDS:
-                return counts
-    except csv.Error:  # such as a quotation that never ends
-        return []
-    # A cut may have fallen into a quoted field, which makes the last record a stump.
-    return counts if is_whole or len(counts) < 2 else counts[:-1]
+    for each in [each for each in listing.files if _format(each.path) == file_format][:SHAPE_FILES]:
+        # Small blocks: remote file systems would read tens of megabytes ahead.
+        with filesystem.open(str(base / each.path), "rb", block_size=1 << 16) as file:
+            schema = reader.read_schema(file) if file_format == "parquet" else reader.ORCFile(file).schema
+            counts.append(len(schema.names))
+    return median_low(counts)

@@ -71,7 +71,6 @@ def test_what_is_not_known_cannot_differ_and_is_named():
             "Spark's version",
             "the settings",
             "the size of the input",
-            "the columns of the input",
         ]
 
 

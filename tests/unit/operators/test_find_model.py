@@ -98,7 +98,11 @@ def test_without_a_model_the_training_goes_on_with_what_was_found(site, context,
     assert ti.pushed["reasons"] == {"local": "There is no model yet."}
     assert len(ti.pushed["artifact_sha256"]) == 64
     conditions = RunConditions.from_dict(ti.pushed["conditions"]["local"])
-    assert (conditions.input.partitions, conditions.input.columns, conditions.input.format) == (4, 3, "csv")
+    assert (conditions.input.partitions, conditions.input.total_bytes, conditions.input.format) == (
+        4,
+        2400,
+        "csv",
+    )
     assert conditions.spark.startswith("4."), "that of the worker's PySpark"
 
 
@@ -124,7 +128,7 @@ def test_data_of_another_shape_is_trained_anew_and_the_model_marked_once(site, t
     assert site.find(context) == set()
     (mark,) = site.store.newest(ModelMark, "enrich", "local")
     assert (mark.model_id, mark.cause) == (trained.id, DATA)
-    assert "has 5 columns and had 3" in mark.reason
+    assert "partition of the input holds 1.00 kB and held 600 bytes" in mark.reason
     assert (mark.origin.dag_id, mark.origin.task_id) == ("nightly", "ernest.step")
     site.find(context)
     assert len(site.store.newest(ModelMark, "enrich", "local")) == 1, "it is known already"
