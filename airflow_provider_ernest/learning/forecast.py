@@ -40,9 +40,6 @@ DRAWS = 2000
 MONTH_DAYS = 365.25 / 12
 DAY_SECONDS = 86_400.0
 
-TREND, WANDERING = "trend", "wandering level"
-WEEKDAY, TIME_OF_DAY, MONTH_END = "weekday", "time of day", "month's end"
-
 USUAL_NOISE, NOISE_RUNS = 0.1, 2.0
 """Standard deviation of log(amount) around all that is known, and how many runs that guess counts as."""
 
@@ -51,8 +48,9 @@ TREND_WIDTHS = {0.0: 0.4, 0.03: 0.35, 0.2: 0.25}
 """Of log(amount) in a month: standard deviations of a trend, and their prior probabilities."""
 WALK_WIDTHS = {0.0: 0.6, 0.02: 0.25, 0.08: 0.15}
 """The same of how far the level wanders in a day."""
-EFFECTS = {WEEKDAY: (0.4, 0.5), TIME_OF_DAY: (0.4, 0.1), MONTH_END: (0.5, 0.3)}
-"""Standard deviation of each effect's deviations, and the probability that there is one."""
+EFFECTS = ((0.4, 0.5), (0.4, 0.1), (0.5, 0.3))
+"""Of weekday, time of day and month's end: standard deviation of its deviations, and the probability that
+there is such an effect."""
 JUMP, BEND = "jump", "bend"
 CHANGES, MOST_CHANGES = {JUMP: (1.0, 0.005), BEND: (0.2, 0.003)}, 3
 """Of the level and of the trend: standard deviations, and the probabilities for each run."""
@@ -65,7 +63,6 @@ OUTLIER, OUTLIER_WIDTH, OUTLIER_PROBABILITY, MOST_OUTLIERS = (
 OUTLIER_RUNS = 25.0  # the usual share of outliers counts as much as so many runs
 LEAST_SEARCHED = 5  # fewer runs tell no jump and no outlier
 MOST_KNOTS = 40  # at which the level may wander on
-LIKELY_THERE = 0.8  # an effect that is more probable is told
 LEAST_NOISE = 0.01  # that priors are in proportion to
 
 _QUANTILES = (0.025, 0.1, 0.5, 0.9, 0.975)
@@ -76,7 +73,6 @@ MOST_LOG = 700.0  # what no number holds is infinite
 class ForecastInput:
     """What a run at a moment reads, in bytes, or in records where the history is of these."""
 
-    moment: datetime
     amount: float  # median
     likely: Interval  # its bounds with 80 % probability
     nearly_certain: Interval  # with 95 %
@@ -130,7 +126,7 @@ def _calendar(moment: datetime) -> list[float]:
 def _all_admitted(noise: float) -> FloatArray:
     """Prior standard deviations where trend and effects are all admitted, in units of the noise."""
     widths = np.array([LEVEL_WIDTH, max(TREND_WIDTHS)] + [0.0] * (_FIXED - 2))
-    for (width, _), place in zip(EFFECTS.values(), _PLACES, strict=True):
+    for (width, _), place in zip(EFFECTS, _PLACES, strict=True):
         widths[place] = width
     return np.asarray(widths / noise)
 
@@ -194,33 +190,29 @@ def _gains(rows: FloatArray, months: FloatArray, logs: FloatArray, noise: float)
     }
 
 
-def _models(
-    columns: _Columns, noise: float
-) -> tuple[FloatArray, FloatArray, FloatArray, dict[str, FloatArray]]:
+def _models(columns: _Columns, noise: float) -> tuple[FloatArray, FloatArray, FloatArray]:
     """The models that are weighed, m of them: their priors, in units of the noise.
 
     Returns:
-        The standard deviation of each column, (m, p), and of the level's wandering in a day, (m,); the
-        logarithms of the models' probabilities, (m,); and by its name which of them have an effect, (m,).
+        The standard deviation of each column, (m, p), and of the level's wandering in a day, (m,); and the
+        logarithms of the models' probabilities, (m,).
     """
     apart = np.sqrt(np.diff(columns.knots, prepend=columns.knots[0]))
-    widths, walks, priors, has = [], [], [], []
+    widths, walks, priors = [], [], []
     changes = [CHANGES[kind] for kind, _ in columns.changes]
     admitted = [*product((False, True), repeat=len(EFFECTS))]
     for trend, walk, begun, effects in product(TREND_WIDTHS, WALK_WIDTHS, range(len(changes) + 1), admitted):
         row = np.zeros(_FIXED)
         row[:2] = LEVEL_WIDTH, trend
         shares = [TREND_WIDTHS[trend], WALK_WIDTHS[walk], *(share for _, share in changes[:begun])]
-        for (width, share), place, admits in zip(EFFECTS.values(), _PLACES, effects, strict=True):
+        for (width, share), place, admits in zip(EFFECTS, _PLACES, effects, strict=True):
             row[place] = admits * width
             shares.append(share if admits else 1 - share)
         changed = [width * (place < begun) for place, (width, _) in enumerate(changes)]
         widths.append(np.concatenate([row, changed, walk * apart]) / noise)
         walks.append(walk / noise)
         priors.append(math.log(math.prod(shares)))
-        has.append((trend > 0, walk > 0, *effects))
-    names = zip((TREND, WANDERING, *EFFECTS), np.array(has, dtype=np.float64).T, strict=True)
-    return np.array(widths), np.array(walks), np.array(priors), dict(names)
+    return np.array(widths), np.array(walks), np.array(priors)
 
 
 def _rough_noise(logs: FloatArray) -> float:
@@ -237,9 +229,6 @@ class InputForecast:
 
     Attributes:
         last: when the newest run of the history began.
-        runs: of which it is, outliers among them.
-        outliers: those of them that are far from all others; they only widen ranges.
-        effects: names of what is very likely there: `TREND` and the others.
 
     Raises:
         InvalidParameterError: there is no amount, or one that is not above 0.
@@ -252,19 +241,19 @@ class InputForecast:
         if not ordered:
             raise InvalidParameterError("amounts", [], "is empty", remedy="Pass what one run read, or more.")
         moments, logs = [moment for moment, _ in ordered], np.log([amount for _, amount in ordered])
-        self.last, self.runs = moments[-1], len(moments)
+        self.last = moments[-1]
         self._middle = float(np.median(logs))
         logs -= self._middle
         noise = _rough_noise(logs)
         changes, places = _search(self.last, moments, logs, noise)
-        self.outliers = self.runs - len(places)
         kept = [moments[place] for place in places.tolist()]
         days = _days(self.last, kept)
         knots = days[np.linspace(0, len(days) - 1, MOST_KNOTS + 1).astype(int)]
         self._columns = _Columns(self.last, changes, np.unique(knots).tolist())
         self._draw(self._columns.rows(kept), logs[places], noise)
-        off = np.setdiff1d(np.arange(self.runs), places)
-        self._draw_noise(logs[off] - self._columns.rows([moments[place] for place in off]) @ self._mean)
+        off = np.setdiff1d(np.arange(len(moments)), places)
+        outliers = logs[off] - self._columns.rows([moments[place] for place in off]) @ self._mean
+        self._draw_noise(outliers, len(moments))
         # A typical run has the mean of all runs' weekdays and hours, and is of no month's end.
         now, later = self._columns.rows([self.last, self.last + timedelta(days=MONTH_DAYS)])
         calendar, month_end = slice(2, _FIXED), _PLACES[-1]
@@ -275,7 +264,7 @@ class InputForecast:
 
     def _draw(self, rows: FloatArray, logs: FloatArray, noise: float) -> None:
         """Draw the unknowns from all models, from each as often as it is probable."""
-        random, (widths, walks, log_priors, admits) = np.random.default_rng(0), _models(self._columns, noise)
+        random, (widths, walks, log_priors) = np.random.default_rng(0), _models(self._columns, noise)
         scaled = widths[:, :, None] * (rows.T @ rows) * widths[:, None, :]
         roots = np.linalg.cholesky(np.eye(rows.shape[1]) + scaled)
         solved = np.linalg.solve(roots, (widths * (rows.T @ logs))[:, :, None])[:, :, 0]
@@ -286,8 +275,6 @@ class InputForecast:
         )
         shares = np.exp(evidence - evidence.max())
         shares /= shares.sum()
-        probable = {name: float(shares @ has) for name, has in admits.items()}
-        self.effects = tuple(name for name, share in probable.items() if share > LIKELY_THERE)
         drawn = np.searchsorted(np.cumsum(shares), (np.arange(DRAWS) + 0.5) / DRAWS * (1 - 1e-9))
         self._noises = np.sqrt(rates[drawn] / random.gamma(shape, size=DRAWS))
         self._walks = walks[drawn] * self._noises
@@ -300,11 +287,11 @@ class InputForecast:
             self._unknowns[own] = widths[model] * solve_triangular(roots[model].T, at).T
             self._mean += own.mean() * widths[model] * solve_triangular(roots[model].T, solved[model])
 
-    def _draw_noise(self, outliers: FloatArray) -> None:
+    def _draw_noise(self, outliers: FloatArray, runs: int) -> None:
         """Draw what a single run is off by; now and then it is an outlier, as those that were found."""
         random = np.random.default_rng(1)
         self._off = self._noises * ndtri(random.permutation((np.arange(DRAWS) + 0.5) / DRAWS))
-        share = (len(outliers) + OUTLIER_RUNS * OUTLIER_PROBABILITY) / (self.runs + OUTLIER_RUNS)
+        share = (len(outliers) + OUTLIER_RUNS * OUTLIER_PROBABILITY) / (runs + OUTLIER_RUNS)
         far = math.sqrt((OUTLIER_WIDTH**2 / 4 + outliers @ outliers) / (1 + len(outliers)))
         is_far = random.random(DRAWS) < share
         self._off[is_far] += far * random.standard_normal(is_far.sum())
@@ -317,7 +304,6 @@ class InputForecast:
         logs = self._levels([moment])[:, 0] + self._walks * math.sqrt(ahead) * self._future + self._off
         low, likely_low, middle, likely_high, high = np.quantile(logs, _QUANTILES).clip(-MOST_LOG, MOST_LOG)
         return ForecastInput(
-            moment=moment,
             amount=math.exp(middle),
             likely=(math.exp(likely_low), math.exp(likely_high)),
             nearly_certain=(math.exp(low), math.exp(high)),
