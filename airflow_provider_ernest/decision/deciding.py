@@ -174,18 +174,18 @@ def _forecast(offer: Offer, goal: Goal) -> Forecast:
 
 def _alternatives(forecast: Forecast, goal: Goal) -> list[Alternative]:
     """The alternatives of one type, by number of executors."""
-    offer, sizes = forecast.offer, forecast.sizes
+    offer, (executors, allocations) = forecast.offer, zip(*forecast.sizes, strict=True)
     startup, billing = offer.model.startup_seconds, offer.billing
     likely, nearly_certain = (
         [(float(low) + startup, float(high) + startup) for low, high in zip(*bounds, strict=True)]
         for bounds in (forecast.likely, forecast.nearly_certain)
     )
     means = [
-        size.mean_executors(seconds=float(seconds), startup_seconds=startup)
-        for size, seconds in zip(sizes, forecast.seconds, strict=True)
+        each and each.mean_within(seconds=float(seconds), startup_seconds=startup)
+        for each, seconds in zip(allocations, forecast.seconds, strict=True)
     ]
-    paid = [size.executors if mean is None else mean for size, mean in zip(sizes, means, strict=True)]
-    probabilities: list[float | None] = [None] * len(sizes)
+    paid = [count if mean is None else mean for count, mean in zip(executors, means, strict=True)]
+    probabilities: list[float | None] = [None] * len(executors)
     if goal.has_limits:
         limits = np.array([goal.limit_seconds(billing, count) for count in paid])
         probabilities = forecast.probability_within(limits - startup).tolist()
@@ -196,7 +196,7 @@ def _alternatives(forecast: Forecast, goal: Goal) -> list[Alternative]:
     extrapolates, shortages = forecast.extrapolates, forecast.memory_shortages
     return [
         Alternative(
-            executors=size.executors,
+            executors=count,
             instance_type=offer.type_name,
             executors_per_machine=offer.model.executors_per_machine,
             seconds=all_seconds[at],
@@ -207,10 +207,10 @@ def _alternatives(forecast: Forecast, goal: Goal) -> list[Alternative]:
             extrapolates=extrapolates[at],
             probability=probabilities[at],
             memory_shortage=shortages[at],
-            bounds=size.bounds,
+            bounds=allocations[at] and allocations[at].bounds,
             mean_executors=means[at],
         )
-        for at, (size, cost) in enumerate(zip(sizes, costs, strict=True))
+        for at, (count, cost) in enumerate(zip(executors, costs, strict=True))
     ]
 
 
@@ -375,13 +375,13 @@ def _within_reach(forecasts: Sequence[Forecast], goal: Goal) -> tuple[Reachable 
     for forecast in forecasts:
         offer = forecast.offer
         sure = forecast.seconds_kept_within(goal.confidence) + offer.model.startup_seconds
-        for size, seconds in zip(forecast.sizes, sure.tolist(), strict=True):
+        for (count, allocation), seconds in zip(forecast.sizes, sure.tolist(), strict=True):
             deadline = seconds + offer.billing.boot_seconds  # from the launch of the machines on
-            mean = size.mean_executors(seconds=seconds, startup_seconds=0.0) or size.executors
+            mean = allocation.mean_within(seconds=seconds, startup_seconds=0.0) if allocation else count
             cost = offer.cost(executors=mean, seconds=seconds)
             on = partial(
                 Reachable,
-                executors=size.executors,
+                executors=count,
                 instance_type=offer.type_name,
                 executors_per_machine=offer.model.executors_per_machine,
             )

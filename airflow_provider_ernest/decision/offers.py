@@ -13,7 +13,6 @@ from scipy.special import ndtr, ndtri
 import airflow_provider_ernest.words as words
 from airflow_provider_ernest.documents.models import HistoryBasis, Model, Replays
 from airflow_provider_ernest.documents.profiles import ReplayedAllocation
-from airflow_provider_ernest.documents.runs import ExecutorBounds
 from airflow_provider_ernest.documents.surveys import BOTH, MODEL, REPLAY
 from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError
 from airflow_provider_ernest.prediction.numbers import FloatArray, positive_number, whole_number
@@ -128,26 +127,6 @@ class Offer:
         return Forecast(self, scale=scale, iterations=iterations)
 
 
-@dataclass(frozen=True, kw_only=True)
-class OfferedSize:
-    """What an alternative consists of, and what is paid for."""
-
-    executors: int  # the most
-    replayed: ReplayedAllocation | None = None  # under dynamic allocation
-
-    @property
-    def bounds(self) -> ExecutorBounds | None:
-        """Of dynamic allocation."""
-        return self.replayed.bounds if self.replayed else None
-
-    def mean_executors(self, *, seconds: float, startup_seconds: float) -> float | None:
-        """Executors that a run has on average which takes so long, start-up excluded; None for all."""
-        if (told := self.replayed) is None:
-            return None
-        taken = told.executor_seconds * seconds / told.seconds + told.bounds.initial * startup_seconds
-        return taken / (seconds + startup_seconds)
-
-
 class Forecast:
     """What the runs of an offer are predicted to take, by ascending number of executors, start-up excluded.
 
@@ -162,7 +141,8 @@ class Forecast:
             offer.model, executors=offer.counts, scale=self.scale, iterations=iterations
         )
         self.seconds = self._predicted()  # shape (n,)
-        self.sizes = [OfferedSize(executors=count) for count in offer.counts]  # n of them
+        # Of each of the n sizes the most executors, and its allocation where that is dynamic.
+        self.sizes: list[tuple[int, ReplayedAllocation | None]] = [(count, None) for count in offer.counts]
 
     def _predicted(self) -> FloatArray:
         with np.errstate(over="ignore"):  # what no number holds is infinite, and refused
@@ -251,7 +231,7 @@ class DynamicForecast(Forecast):
         kept = [each for each in offer.allocations if each.bounds.maximum in offer.counts]
         self._places = [offer.counts.index(each.bounds.maximum) for each in kept]
         times = np.array([each.seconds / each.fixed_seconds for each in kept])
-        self.sizes = [OfferedSize(executors=each.bounds.maximum, replayed=each) for each in kept]
+        self.sizes = [(each.bounds.maximum, each) for each in kept]
         own = fixed.seconds[self._places]
         self.seconds = np.asarray(own * times, dtype=np.float64)
         self._times = self.seconds / own

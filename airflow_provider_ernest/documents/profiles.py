@@ -198,6 +198,11 @@ class ReplayedAllocation(Document):
     steps: ExecutorSteps = ()
     fixed_seconds: float = 0.0  # clean, with the maximum of executors all the time; 0 if unknown
 
+    def mean_within(self, *, seconds: float, startup_seconds: float) -> float:
+        """Executors that a run has on average which takes so long, start-up excluded."""
+        taken = self.executor_seconds * seconds / self.seconds + self.bounds.initial * startup_seconds
+        return taken / (seconds + startup_seconds)
+
     @property
     def mean_executors(self) -> float:
         """On average."""
