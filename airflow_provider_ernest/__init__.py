@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.settings.billing import Billing as Billing
     from airflow_provider_ernest.settings.bounds import DesignBounds as DesignBounds
     from airflow_provider_ernest.settings.bounds import ModelSettings as ModelSettings
-    from airflow_provider_ernest.settings.exploration import Exploration as Exploration
+    from airflow_provider_ernest.settings.goal import Exploration as Exploration
     from airflow_provider_ernest.settings.goal import SizingGoal as SizingGoal
     from airflow_provider_ernest.settings.job import ConnectedCluster as ConnectedCluster
     from airflow_provider_ernest.settings.job import EventLogs as EventLogs
@@ -80,8 +80,7 @@ _NAMES = {
     "sensors.jar_hash": "JarHashSensor",
     "settings.billing": "Billing",
     "settings.bounds": "DesignBounds ModelSettings",
-    "settings.exploration": "Exploration",
-    "settings.goal": "SizingGoal",
+    "settings.goal": "Exploration SizingGoal",
     "settings.job": "ConnectedCluster EventLogs ExpectedInput Reuse SampledInput SparkJob",
     "task_group": "ErnestTaskGroup",
 }

@@ -21,7 +21,7 @@ from airflow_provider_ernest.documents.decisions import DecisionRecord
 from airflow_provider_ernest.documents.runs import PastRun, amount_read
 from airflow_provider_ernest.history.sizes import Today
 from airflow_provider_ernest.learning.forecast import InputForecast
-from airflow_provider_ernest.spark.expected_input import Amount
+from airflow_provider_ernest.spark.input import Amount
 
 SAME_AMOUNT = 2.0  # within so many times what runs read, either way, a number is taken for what they read
 LATEST_NAMED = 10  # so many runs tell what share of what is named is read

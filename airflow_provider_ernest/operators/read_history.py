@@ -179,7 +179,7 @@ class ReadHistoryOperator(OfJob, BaseOperator):
         """What is named of the next run's input, as the past runs are counted, and what it will read."""
         from airflow_provider_ernest.documents.decisions import DecisionRecord
         from airflow_provider_ernest.history.next_run import named_amount, next_input
-        from airflow_provider_ernest.spark.expected_input import amount_of
+        from airflow_provider_ernest.spark.input import amount_of
 
         moment = datetime.now(UTC)
         if not self.next_input:

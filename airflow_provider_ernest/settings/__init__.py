@@ -8,7 +8,7 @@ that a user chooses among are in the modules: settings, mathematics and command 
 from airflow_provider_ernest.settings.billing import Billing as Billing
 from airflow_provider_ernest.settings.bounds import DesignBounds as DesignBounds
 from airflow_provider_ernest.settings.bounds import ModelSettings as ModelSettings
-from airflow_provider_ernest.settings.exploration import Exploration as Exploration
+from airflow_provider_ernest.settings.goal import Exploration as Exploration
 from airflow_provider_ernest.settings.goal import SizingGoal as SizingGoal
 from airflow_provider_ernest.settings.job import ConnectedCluster as ConnectedCluster
 from airflow_provider_ernest.settings.job import EventLogs as EventLogs

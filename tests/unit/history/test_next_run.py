@@ -9,7 +9,7 @@ import pytest
 from airflow_provider_ernest.documents.decisions import DecisionRecord
 from airflow_provider_ernest.history.next_run import next_input
 from airflow_provider_ernest.history.sizes import today_of
-from airflow_provider_ernest.spark.expected_input import Amount
+from airflow_provider_ernest.spark.input import Amount
 from tests import examples
 from tests.unit.history.past_jobs import FIRST, past_run, work
 

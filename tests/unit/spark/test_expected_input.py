@@ -6,7 +6,7 @@ import pytest
 
 from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError
 from airflow_provider_ernest.settings import ExpectedInput
-from airflow_provider_ernest.spark.expected_input import Amount, amount_of
+from airflow_provider_ernest.spark.input import Amount, amount_of
 
 
 def test_numbers_are_taken_as_they_are_also_as_text():
