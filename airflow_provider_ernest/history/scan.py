@@ -81,8 +81,7 @@ class Scan(Iterator[PastRun]):
         logs: files, folders of any depth, globs, or addresses of such that fsspec reads.
         names: how runs are told apart by jobs; by rule where None.
         since: only runs that started then or later.
-        processes: that read at the same time; as many as there are cores where None.
-        reader: reads the logs in place of processes of this machine, such as `on_spark.SparkReader`.
+        reader: reads the logs, such as `on_spark.SparkReader`; by default a process of this machine a core.
         cache: folder in which what was read is kept, but no arguments or queries; None to keep nothing.
         told: of the progress.
 
@@ -103,7 +102,6 @@ class Scan(Iterator[PastRun]):
         *,
         names: JobNames | None = None,
         since: datetime | None = None,
-        processes: int | None = None,
         reader: Reader | None = None,
         cache: str | Path | None = None,
         told: Told | None = None,
@@ -112,7 +110,7 @@ class Scan(Iterator[PastRun]):
         self.stated: set[str] = set()  # jobs' names that the user's pattern or mapping gave
         self._names = names or JobNames()
         self._since = since
-        self._reader = reader or in_processes(processes)
+        self._reader = reader or in_processes()
         self._cache = _Cache(cache)
         self._told = told
         finder = LogFinder(since=None if since is None else since.timestamp())
@@ -184,7 +182,6 @@ def _absolute(log: str | os.PathLike[str]) -> str:
 def profiles(
     runs: Iterable[PastRun],
     *,
-    processes: int | None = None,
     reader: Reader | None = None,
     cache: str | Path | None = None,
     told: Told | None = None,
@@ -204,7 +201,7 @@ def profiles(
     for key, answer in keeper.answers(waiting.keys()):
         yield done(key, answer)
     places = {key: run.event_log for key, run in waiting.items()}
-    for key, answer in (reader or in_processes(processes))(PROFILE, places):
+    for key, answer in (reader or in_processes())(PROFILE, places):
         if PROFILE in answer:
             keeper.keep(key, answer)
         yield done(key, answer)

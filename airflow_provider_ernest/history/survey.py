@@ -141,17 +141,10 @@ def survey_jobs(
 ) -> list[SurveyedJob]:
     """What each of the jobs takes, and what it could, by its runs, oldest first.
 
-    Args:
-        jobs: with their runs, oldest first.
-        goal: of all jobs that have no deadline.
-        prices: of their executors.
-        reader: of the event logs of some of the runs.
-        processes: that compute at the same time.
-        cache: see `scan.profiles`.
-        otherwise_per_month: how often a job runs whose history does not tell.
-        deadlines: of jobs, in seconds from submission, instead of the goal's.
-        analysed: is told how many of the logs are read.
-        told: is told how many of the jobs are done.
+    The logs of some of the runs are read again (see `scan.profiles`); so many processes compute then.
+    `otherwise_per_month` is how often a job runs whose history does not tell. Deadlines of jobs, in seconds
+    from submission, count instead of the goal's. `analysed` is told how many logs are read, `told` how many
+    jobs are done.
     """
     chosen = {job: runs_to_profile(runs) for job, runs in jobs.items()}
     every = profiles(

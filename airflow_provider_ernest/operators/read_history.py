@@ -210,12 +210,13 @@ class ReadHistoryOperator(OfJob, BaseOperator):
     ) -> HistoryBasis:
         """What a replay of the job's typical runs tells; nothing of logs that cannot be replayed."""
         from airflow_provider_ernest.exceptions import ErnestError
+        from airflow_provider_ernest.history.reading import in_processes
         from airflow_provider_ernest.history.scan import profiles
         from airflow_provider_ernest.history.sizes import basis_of, runs_to_profile
         from airflow_provider_ernest.operators.task_context import folder
 
         wanted = runs_to_profile(runs)
-        read = profiles(wanted, processes=logs.processes, cache=folder("history"))
+        read = profiles(wanted, reader=in_processes(logs.processes), cache=folder("history"))
         by_log = {run.event_log: profile for run, profile in read if profile is not None}
         found = list(by_log.values())
         if typical := by_log.get(wanted[0].event_log):
@@ -253,6 +254,7 @@ class ReadHistoryOperator(OfJob, BaseOperator):
 
     def _runs(self, logs: EventLogs, job: str, names: Collection[str]) -> Iterator[PastRun]:
         from airflow_provider_ernest.history.jobs import JobNames, may_be_of
+        from airflow_provider_ernest.history.reading import in_processes
         from airflow_provider_ernest.history.scan import Scan
         from airflow_provider_ernest.operators.task_context import folder
 
@@ -263,7 +265,7 @@ class ReadHistoryOperator(OfJob, BaseOperator):
             [logs.place],
             names=JobNames(mapping=of_pattern),
             since=logs.since,
-            processes=logs.processes,
+            reader=in_processes(logs.processes),
             cache=folder("history"),
         )
         until = time.monotonic() + MOST_SECONDS

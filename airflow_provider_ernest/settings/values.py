@@ -265,16 +265,10 @@ def setting(
     kw_only: bool = True,
     formerly: str = "",
 ) -> Any:
-    """A field of a settings object.
+    """A field of a settings object: its reader, and what it is, for the docstring and the command's help.
 
-    Args:
-        read: checks its value and gives it its type.
-        says: what it is, for the docstring and the command line's help.
-        default: without it or a factory the field must be given. Where it is None, so may the field be.
-        default_factory: makes the default.
-        keeps_templates: it may hold templates that only a later task than the one that reads it renders.
-        kw_only: it cannot be given by position.
-        formerly: another name by which it may be given, too: that of earlier versions.
+    Without a default it must be given; where that is None, so may the field be. One that keeps templates may
+    hold such as only a later task renders. `formerly` is its name in earlier versions, which is taken, too.
     """
     given = {"default": default, "default_factory": default_factory}
     defaults = {name: value for name, value in given.items() if value is not MISSING}
@@ -368,15 +362,10 @@ def settings_of(
 ) -> Spec:
     """The settings object of a rendered template field, each of its values read and checked.
 
-    A field is read by its reader, see `setting`, else by that of its annotation; without either it is taken
-    as it is.
-
-    Args:
-        kind: class of the settings.
-        given: a mapping of its fields, also as JSON text; or an object of that class.
-        parameter: that has the settings, for the errors.
-        within: precedes the names of fields in errors, such as "billing.".
-        is_rendered: no template may be left. Else they are passed over.
+    They are given as a mapping of the fields, also as JSON text, or as an object of that class. A field is
+    read by its reader, see `setting`, else by that of its annotation; without either it is taken as it is.
+    `within` precedes the names of fields in errors, such as "billing.". Where not all is rendered yet,
+    templates are passed over.
     """
     if isinstance(given, kind):
         given = {one.name: getattr(given, one.name) for one in fields(kind)}

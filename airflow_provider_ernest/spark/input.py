@@ -33,7 +33,7 @@ from airflow_provider_ernest.exceptions import InvalidParameterError, MissingRes
 from airflow_provider_ernest.places import filesystem_of, local_path
 from airflow_provider_ernest.privacy import without_credentials
 from airflow_provider_ernest.settings import ExpectedInput
-from airflow_provider_ernest.settings.job import FILES, FIRST_ROWS, SAMPLINGS
+from airflow_provider_ernest.settings.job import FILES, FIRST_ROWS
 from airflow_provider_ernest.settings.values import optional_number
 
 _ONE_SLASH = re.compile(r"^([A-Za-z][\w+.-]*:)/(?!/)")
@@ -83,13 +83,9 @@ def take_sample(
         staging: an empty folder, for what has to be written; the machines must see it.
 
     Raises:
-        InvalidParameterError: an unknown method, or one that does not suit the input.
+        InvalidParameterError: the method does not suit the input.
         MissingResourceError: the input does not exist or is empty.
     """
-    if method not in SAMPLINGS:
-        raise InvalidParameterError(
-            "sampling", method, "is unknown", remedy=f"Use one of {', '.join(SAMPLINGS)}."
-        )
     listing = list_input(input_path)
     sample = Sample(
         input=input_path,

@@ -13,6 +13,7 @@ import pytest
 from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError
 from airflow_provider_ernest.history import reading
 from airflow_provider_ernest.history.jobs import NO_JOB, JobNames
+from airflow_provider_ernest.history.reading import in_processes
 from airflow_provider_ernest.history.scan import Scan, profiles
 from tests.unit.eventlog.event_log_texts import REAL, started, write
 from tests.unit.history.past_logs import log_of
@@ -39,7 +40,7 @@ def test_what_was_read_is_not_read_again_unless_it_has_changed(tmp_path: Path):
 def test_an_interrupted_scan_goes_on_where_it_was(tmp_path: Path):
     for number in range(4):
         log_of(tmp_path / "logs" / f"app-{number}", application=f"app-{number}")
-    first = Scan([tmp_path / "logs"], cache=tmp_path / "cache", processes=1)
+    first = Scan([tmp_path / "logs"], cache=tmp_path / "cache", reader=in_processes(1))
     next(first)
     next(first)
     first.close()
@@ -132,7 +133,7 @@ def test_a_process_that_is_killed_costs_the_log_that_it_read(tmp_path: Path, mon
     monkeypatch.setattr(reading, "read_log", _read_or_die)
     for number in range(6):
         log_of(tmp_path / f"app-{number}", application=f"app-{number}")
-    found = Scan([tmp_path], processes=2)
+    found = Scan([tmp_path], reader=in_processes(2))
     assert {run.application_id for run in found} == {f"app-{number}" for number in (0, 1, 2, 4, 5)}
     assert dict(found.unread) == {"reading it ended its process": 1}
 
@@ -141,7 +142,7 @@ def test_a_log_that_takes_too_long_is_given_up(tmp_path: Path, monkeypatch):
     monkeypatch.setattr(reading, "MOST_SECONDS", 0.5)
     log_of(tmp_path / "app-1")
     _hanging(tmp_path / "eventlog_v2_app-3")
-    found = Scan([tmp_path], processes=2)
+    found = Scan([tmp_path], reader=in_processes(2))
     assert len(list(found)) == 1
     assert list(found.unread) == ["not read within 0.5 s"]
     assert not _readers()
@@ -150,7 +151,7 @@ def test_a_log_that_takes_too_long_is_given_up(tmp_path: Path, monkeypatch):
 def test_a_scan_that_is_closed_leaves_no_process(tmp_path: Path):
     log_of(tmp_path / "app-1")
     _hanging(tmp_path / "eventlog_v2_app-3")
-    found = Scan([tmp_path], processes=2)
+    found = Scan([tmp_path], reader=in_processes(2))
     next(found)
     assert _readers()
     found.close()
