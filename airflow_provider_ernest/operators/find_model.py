@@ -283,7 +283,7 @@ class FindModelOperator(OfJob, EmitsLineage, BaseOperator, SkipMixin):
     def _waits_or_takes_turn(
         self, found: Mapping[str, Found], artifact_sha256: str | None, context: Context
     ) -> bool:
-        """Defer the task while another run trains; return whether to look again because one has trained.
+        """Defer the task while another run trains; return whether to look again, as one may have trained.
 
         A run that could not tell whether the other's model holds for it does not wait. A failure to find out
         is a warning, and this run trains.
@@ -302,7 +302,7 @@ class FindModelOperator(OfJob, EmitsLineage, BaseOperator, SkipMixin):
         leases = TrainingLeases(model_store().root, job, artifact_sha256)
         tasks = tuple(task_id for each in training for task_id in each["training_tasks"])
         try:
-            other, is_first = _turn(leases, tasks, most_seconds=most_seconds, context=context)
+            other = _turn(leases, tasks, most_seconds=most_seconds, context=context)
         except (StoreError, TimeoutError) as error:
             self.log.warning("Other runs of the job may train at the same time: %s", error)
             return False
@@ -319,7 +319,7 @@ class FindModelOperator(OfJob, EmitsLineage, BaseOperator, SkipMixin):
             pause = timedelta(seconds=min(_LOOKS_SECONDS, left_seconds))
             timeout = pause + timedelta(seconds=_LATE_SECONDS)
             self.defer(trigger=TimeDeltaTrigger(pause), timeout=timeout, method_name="look_again")
-        return not is_first
+        return True
 
     def _skip(self, reused: set[str], context: Context) -> None:
         """Skip the tasks that reused models make needless, as Airflow's own branching does."""
@@ -346,12 +346,11 @@ _ENDED = {"success", "failed", "skipped", "upstream_failed", "removed"}
 
 def _turn(
     leases: TrainingLeases, tasks: tuple[str, ...], *, most_seconds: float, context: Context
-) -> tuple[TrainingLease | None, bool]:
+) -> TrainingLease | None:
     """Of concurrent runs of a job one trains; the others wait for its model.
 
     `tasks` are the ids of the training's tasks in this DAG run. Returns the training of another run that is
-    younger than `most_seconds`, None if this one trains; and whether nobody trained before, whose model may
-    have come meanwhile.
+    younger than `most_seconds`; None if this one trains.
     """
     from airflow_provider_ernest.store.exclusive import TrainingLease
 
@@ -360,12 +359,12 @@ def _turn(
         number, held = in_time(leases.newest, most_seconds=MOST_SECONDS)
         # Another try of the same task goes on with its own training.
         if held is not None and replace(held.origin, try_number=origin.try_number) == origin:
-            return None, True
+            return None
         if held is not None and _age_seconds(held) < most_seconds and not _has_ended(held, context):
-            return held, True
+            return held
         own = TrainingLease(origin=origin, tasks=tasks, taken_at=datetime.now(UTC))
         if in_time(partial(leases.take, number + 1, own), most_seconds=MOST_SECONDS):
-            return None, number == 0
+            return None
 
 
 def _age_seconds(lease: TrainingLease) -> float:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 import secrets
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -63,9 +63,6 @@ def _make_deployment(path: Any, problem: str) -> None:
 TRAININGS = ".trainings"
 """At the root of a store."""
 
-_KEPT = timedelta(days=7)
-"""Older leases that no longer count are deleted: no process still acts by a listing of that time."""
-
 
 class TrainingLease(Document):
     """A job is being trained."""
@@ -105,10 +102,6 @@ class TrainingLeases:
                 storage.create_exclusively(path, msgspec.json.encode(lease.to_dict()).decode("utf-8"))
             except FileExistsError:
                 return False
-            for earlier, old in self._paths().items():
-                written = storage.changed_at(old) if earlier < number else None
-                if written and datetime.now(UTC) - written > _KEPT:
-                    storage.delete(old)
         return True
 
     def _paths(self) -> dict[int, Any]:

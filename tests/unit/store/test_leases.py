@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import logging
 import multiprocessing
-import os
 from collections import Counter
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -82,19 +81,6 @@ def test_a_lease_that_nobody_understands_holds_nobody(tmp_path, text):
 
     assert leases.newest() == (1, None)
     assert leases.take(2, lease())
-
-
-def test_leases_of_long_ago_are_deleted_and_the_one_that_counts_stays(tmp_path):
-    leases = TrainingLeases(tmp_path, "pca", "abc")
-    for number in (1, 2):
-        leases.take(number, lease())
-    long_ago = (datetime.now(UTC) - timedelta(days=8)).timestamp()
-    for path in tmp_path.rglob("*.json"):
-        os.utime(path, (long_ago, long_ago))
-
-    leases.take(3, lease())
-
-    assert [path.name for path in tmp_path.rglob("*.json")] == ["000000003.json"]
 
 
 class Heedless(AsyncFileSystem):
