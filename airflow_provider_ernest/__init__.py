@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec as EC2ClusterSpec
     from airflow_provider_ernest.clusters.emr.spec import EmrJobFlow as EmrJobFlow
     from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec as LocalClusterSpec
-    from airflow_provider_ernest.dag import ernest_dag as ernest_dag
     from airflow_provider_ernest.operators.bottleneck_report import (
         BottleneckReportOperator as BottleneckReportOperator,
     )
@@ -61,7 +60,6 @@ _NAMES = {
     "clusters.ec2.spec": "EC2ClusterSpec",
     "clusters.emr.spec": "EmrJobFlow",
     "clusters.local_spec": "LocalClusterSpec",
-    "dag": "ernest_dag",
     "operators.bottleneck_report": "BottleneckReportOperator",
     "operators.choose_config": "ChooseConfigOperator",
     "operators.cluster": "EmrJobFlowOperator LocalClusterOperator "

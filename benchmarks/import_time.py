@@ -25,7 +25,6 @@ MODULES = {
     "from airflow_provider_ernest import ErnestTaskGroup": "the same by its public name",
     "airflow_provider_ernest.operators.sample_run": "one operator",
     "airflow_provider_ernest.task_group": "the task group with all operators",
-    "airflow_provider_ernest.dag": "the DAG factory, and so all of that",
     "airflow_provider_ernest.operators.record_run": "the record behind a stock operator",
     "airflow_provider_ernest.sensors.jar_hash": "waiting for new code",
     "airflow_provider_ernest.assets": "runs that new code starts",

@@ -130,8 +130,6 @@ class ErnestTaskGroup(TaskGroup):
         staging_uri: s3:// folder that a local application is uploaded to, for EMR.
         reuse: how long a stored model is good for; None to train in each run.
         on_stale: callables or Airflow notifiers, called when a model no longer holds for the job.
-        report_bottlenecks: profile the sample runs, and report why the job takes as long as it does; see
-            `BottleneckReportOperator`. Nothing waits for it.
         group_id: name of the group.
         group_options: further arguments of Airflow's TaskGroup, such as tooltip or default_args.
 
@@ -171,7 +169,6 @@ class ErnestTaskGroup(TaskGroup):
         staging_uri: str | None = None,
         reuse: Reuse | None = REUSE,
         on_stale: Any = (),
-        report_bottlenecks: bool = True,
         group_id: str = "ernest",
         **group_options: Any,
     ) -> None:
@@ -225,7 +222,6 @@ class ErnestTaskGroup(TaskGroup):
             run_timeout_seconds=run_timeout_seconds,
             run_retries=run_retries,
             staging_uri=staging_uri,
-            report_bottlenecks=report_bottlenecks,
             history=history,
             found_by=str(self.child_id("find_model")),  # type: ignore[no-untyped-call]
             history_by=str(self.child_id("read_history")),  # type: ignore[no-untyped-call]

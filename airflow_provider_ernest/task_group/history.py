@@ -75,7 +75,7 @@ def history_tasks(
         explore=explore,
         runs_per_month=f"{{{{ {of_type}.get('runs_per_month') or '' }}}}",
         input_amount=f"{{{{ {of_type}.get('input_amount') or '' }}}}",
-        todays_sizes=f"{{{{ {of_type}.get('machine', {{}}).get('sizes') | tojson }}}}",
+        todays_sizes=f"{{{{ {of_type}.get('sizes') | tojson }}}}",
         trigger_rule="all_done" if goes_on else "all_success",
     )
     read >> fit >> choose

@@ -34,7 +34,7 @@ from airflow_provider_ernest.settings import (
     SizingGoal,
     SparkJob,
 )
-from airflow_provider_ernest.settings.values import count, flag, is_template, require_type, whole_number
+from airflow_provider_ernest.settings.values import count, is_template, require_type, whole_number
 from airflow_provider_ernest.spark.sizing import refuse_sizes
 from airflow_provider_ernest.words import unit
 
@@ -111,7 +111,6 @@ class TaskGroupSettings(SizingSettings):
     options: Mapping[str, Any]
     parallel_runs: int = 1
     run_retries: int = 1
-    report_bottlenecks: bool = True
     history: EventLogs | None = None
     found_by: str = "find_model"
     history_by: str = "read_history"
@@ -130,7 +129,6 @@ class TaskGroupSettings(SizingSettings):
         require_type("bounds", self.bounds, DesignBounds)
         require_type("goal", self.goal, SizingGoal)
         require_type("model", self.model, ModelSettings)
-        flag("report_bottlenecks", self.report_bottlenecks)
         if is_template(self.bounds.rounds):
             raise InvalidParameterError(
                 "rounds",
@@ -275,7 +273,7 @@ def training_branch(
     if terminate is None:
         terminate = TerminateClusterOperator(**beside, cluster=create.output)
         terminate.as_teardown(setups=create)
-    report = _report_task(stated, rounds, fit) if stated.report_bottlenecks else None
+    report = _report_task(stated, rounds, fit)
     design >> (start or create)
     create >> rounds.runs[0]
     # Behind the design, too: where all runs have failed, it says that none succeeded.

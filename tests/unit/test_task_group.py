@@ -14,7 +14,6 @@ from airflow.sdk import DAG, TaskGroup
 from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
 from airflow_provider_ernest.clusters.emr.spec import EmrJobFlow
 from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
-from airflow_provider_ernest.dag import ernest_dag
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.operators.spark_submit import ErnestSparkSubmitOperator
 from airflow_provider_ernest.settings import (
@@ -43,13 +42,15 @@ def sized(
     cluster: Any = None, *, production: Any = None, on_same_cluster: bool = False, **changes: Any
 ) -> DAG:
     """The whole chain ahead of a production task."""
-    return ernest_dag(
-        "nightly",
-        schedule=None,
-        production=production or (lambda ernest: EmptyOperator(task_id="production")),
-        production_on_same_cluster=on_same_cluster,
-        ernest=ernest_arguments(**{**({} if cluster is None else {"cluster": cluster}), **changes}),
-    )
+    with DAG("nightly", schedule=None) as dag:
+        group = ErnestTaskGroup(
+            **ernest_arguments(**{**({} if cluster is None else {"cluster": cluster}), **changes})
+        )
+        task = production(group) if production else EmptyOperator(task_id="production")
+        group >> task
+        if on_same_cluster or changes.get("resize_for_production"):
+            task >> group.teardown
+    return dag
 
 
 def on_ec2(instance_type: str, **changes: Any) -> EC2ClusterSpec:
@@ -364,7 +365,6 @@ def test_amazons_operators_start_and_end_a_job_flow_around_the_sample_runs():
             {"cluster": [M5, C5], "resize_for_production": True},
             r"resize_for_production=True .*EC2ClusterOperator\(spec=",
         ),
-        ({"cluster": [M5, C5], "on_same_cluster": True}, "production_on_same_cluster=True is impossible"),
         ({"bounds": DesignBounds(max_executors=3, rounds="{{ params.rounds }}")}, "each round is a task"),
         (
             {**ROUNDS, "model": ModelSettings(method="relative")},

@@ -6,6 +6,7 @@ import os
 from urllib.parse import urlsplit
 
 from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
+from airflow.sdk import DAG
 
 from airflow_provider_ernest import (
     DesignBounds,
@@ -14,7 +15,6 @@ from airflow_provider_ernest import (
     SampledInput,
     SizingGoal,
     SparkJob,
-    ernest_dag,
 )
 
 APPLICATION = os.environ["ERNEST_TEST_APPLICATION"]
@@ -30,8 +30,23 @@ def sizing(dag_id: str, *arguments: str, goal: SizingGoal, spark_conn_id: str, *
     # Where the stock operator looks for the cluster.
     address = os.environ[f"AIRFLOW_CONN_{spark_conn_id.upper()}"]
 
-    def production(ernest: ErnestTaskGroup) -> SparkSubmitOperator:
-        return SparkSubmitOperator(
+    with DAG(dag_id, schedule=None) as dag:
+        ernest = ErnestTaskGroup(
+            job=SparkJob(
+                name=dag_id,
+                application=APPLICATION,
+                application_args=["{{ sample.input }}", *arguments],
+                conf=CONF,
+            ),
+            input=SampledInput(path=INPUT, partitions=24),
+            bounds=DesignBounds(max_executors=3, min_scale=0.2, max_scale=0.6, max_runs=5, criterion="A"),
+            cluster=LocalClusterSpec(
+                machines=3, memory_megabytes_per_machine=512, master_port=urlsplit(address).port
+            ),
+            goal=goal,
+            **changes,
+        )
+        production = SparkSubmitOperator(
             task_id="production",
             conn_id=spark_conn_id,
             application=APPLICATION,
@@ -39,28 +54,8 @@ def sizing(dag_id: str, *arguments: str, goal: SizingGoal, spark_conn_id: str, *
             conf=ernest.job_conf(),
             properties_file=ernest.cluster["properties_file"],
         )
-
-    return ernest_dag(
-        dag_id,
-        schedule=None,
-        production=production,
-        production_on_same_cluster=True,
-        ernest={
-            "job": SparkJob(
-                name=dag_id,
-                application=APPLICATION,
-                application_args=["{{ sample.input }}", *arguments],
-                conf=CONF,
-            ),
-            "input": SampledInput(path=INPUT, partitions=24),
-            "bounds": DesignBounds(max_executors=3, min_scale=0.2, max_scale=0.6, max_runs=5, criterion="A"),
-            "cluster": LocalClusterSpec(
-                machines=3, memory_megabytes_per_machine=512, master_port=urlsplit(address).port
-            ),
-            "goal": goal,
-            **changes,
-        },
-    )
+        ernest >> production >> ernest.teardown
+    return dag
 
 
 # 13 partitions on three machines always fail, 5 on one machine at the first try; the deadline is too short.
