@@ -33,16 +33,13 @@ from airflow_provider_ernest.documents.models import Model, TrainedMachine, Trai
 from airflow_provider_ernest.exceptions import ErnestError, InvalidDocumentError, MissingResourceError
 from airflow_provider_ernest.hooks.store_location import model_store
 from airflow_provider_ernest.operators.task_context import event_logs
-from airflow_provider_ernest.places import place_of
 from airflow_provider_ernest.settings.values import (
     NOTHING,
     count,
     number,
     optional,
     optional_document,
-    optional_number,
     optional_text,
-    optional_whole_number,
 )
 from airflow_provider_ernest.spark.machines import Machine
 from airflow_provider_ernest.spark.sizing import event_log_conf, sizing_conf
@@ -175,28 +172,13 @@ def training_cluster(handle: ClusterHandle) -> TrainingCluster:
 
 def planned_cluster(machine: Mapping[str, Any]) -> TrainingCluster | None:
     """The machine of a `FitModelOperator` for which no cluster was started; None if its cores are unknown."""
-    cores = optional_whole_number("executor_cores", machine.get("executor_cores"))
-    if cores is None:
+    stated = {name: None if value in NOTHING else value for name, value in machine.items()}
+    if stated.get("executor_cores") is None:
         return None
-    return TrainingCluster(
-        kind=str(machine["kind"]),
-        name="",
-        instance_type=str(machine["instance_type"]),
-        executor_cores=cores,
-        price_per_hour=optional_number("price_per_hour", machine.get("price_per_hour")),
-        executor_memory_megabytes=optional_whole_number(
-            "executor_memory_megabytes", machine.get("executor_memory_megabytes")
-        ),
-        # Other kinds run their drivers with Airflow, or beside the workers.
-        master_price_per_hour=optional_number("master_price_per_hour", machine.get("master_price_per_hour"))
-        if machine["kind"] in (EC2, EMR)
-        else 0.0,
-        market=optional_text(machine.get("market")),
-        # Absent in DAG runs of earlier versions, which counted machines.
-        executors_per_machine=optional_whole_number(
-            "executors_per_machine", machine.get("executors_per_machine", 1)
-        ),
-    )
+    if stated["kind"] not in (EC2, EMR):
+        # Others run their drivers with Airflow, or beside the workers.
+        stated["master_price_per_hour"] = 0.0
+    return TrainingCluster.from_dict({"name": "", **stated})
 
 
 def _trained(machine: Machine, *, culled_because: str = "", is_master: bool = False) -> TrainedMachine:
@@ -241,11 +223,9 @@ def remembered_handle(cluster: TrainingCluster) -> ClusterHandle | None:
 
 MOST_EXPLORED = 100  # decisions and runs that are looked at: more than a month of daily ones
 
-MOST_LOGS = 3  # so many are tried, the newest runs' first, where no run has left a profile
-
 
 def with_allocations(offered: Offered, goal: SizingGoal, *, iterations: int | None, log: Any) -> Offered:
-    """Add what each type's runs say of dynamic allocation: by stored profiles, else by an event log."""
+    """Add what each type's runs say of dynamic allocation, by their stored profiles."""
     from airflow_provider_ernest.clarity.replay_dynamic import bounds_to_try
     from airflow_provider_ernest.clarity.replay_scaled import replay_allocations
 
@@ -265,21 +245,13 @@ def with_allocations(offered: Offered, goal: SizingGoal, *, iterations: int | No
 
 def _profiles(model: Model, *, log: Any) -> list[RunProfile]:
     from airflow_provider_ernest.clarity.bottleneck_report import profiles_of
-    from airflow_provider_ernest.clarity.profile import profile_run
-    from airflow_provider_ernest.eventlog.reading import read_event_log
 
     try:
         records = profiles_of(model.observations, job=model.job, store=model_store())
-        if records:
-            return [record.profile for record in records]
     except ErnestError as error:
         log.warning("The profiles of the job's runs cannot be read: %s", error)
-    for run in [run for run in reversed(model.observations) if run.event_log][:MOST_LOGS]:
-        try:
-            return [profile_run(read_event_log(place_of(run.event_log)), scale=run.scale)]
-        except ErnestError as error:
-            log.warning("A run cannot be replayed: %s", error)
-    return []
+        return []
+    return [record.profile for record in records]
 
 
 def only_tried(goal: SizingGoal, offered: Offered) -> Offered:

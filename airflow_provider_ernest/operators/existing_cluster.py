@@ -14,9 +14,6 @@ from airflow_provider_ernest.settings.values import as_template, settings_of
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from airflow_provider_ernest.clusters.base import ClusterHandle
-    from airflow_provider_ernest.spark.submit import ErnestSubmitHook
-
 
 class ExistingClusterOperator(BaseOperator):
     """Look up a cluster that somebody else starts and ends. Nothing is launched, culled or ended.
@@ -93,15 +90,3 @@ def master_of_connection(spark_conn_id: str, *, event_logs: str | None = None) -
     require_observable_driver(hook, event_logs=event_logs)
     # Taken from the hook, so that both always mean the same master.
     return str(hook._connection["master"])
-
-
-def require_same_master(hook: ErnestSubmitHook, handle: ClusterHandle) -> None:
-    """Refuse to submit to another cluster than the handle's, for whose machines the run is sized."""
-    master = str(hook._connection["master"])
-    if master != handle.master_url:
-        raise InvalidParameterError(
-            "cluster",
-            handle.name,
-            f"was at {handle.master_url}, and its connection {handle.spark_conn_id!r} points at {master}",
-            remedy="Clear the task that looked the cluster up, and pass its output unchanged.",
-        )

@@ -51,9 +51,9 @@ class ReadHistoryOperator(OfJob, BaseOperator):
     Returns for each type of machine ``{"observations", "notes", "left_out"}``: `Observation` documents,
     sentences for the user, and the numbers of runs that do not count by reason. Without `types` it is the one
     that the job runs on today, if any run ended well, and there are also ``basis``, a `HistoryBasis` document
-    with a replay, ``machine``, what the others are told of an executor, ``growth``, what the next run reads
-    relative to today's input (also pushed by type), ``input_amount``, what is named of it, and
-    ``runs_per_month``.
+    with a replay, ``machine``, what the others are told of an executor, ``sizes``, the properties that say
+    how large executors and driver are, ``growth``, what the next run reads relative to today's input (also
+    pushed by type), ``input_amount``, what is named of it, and ``runs_per_month``.
 
     Args:
         history: where the past runs are recorded.
@@ -156,7 +156,6 @@ class ReadHistoryOperator(OfJob, BaseOperator):
             "instance_type": name,
             "executor_cores": today.executor_cores,
             "executors_per_machine": today.executors_per_machine,
-            "sizes": dict(today.runs[-1].sizes),
         }
         basis = self._basis(logs, oldest_first, today, name)
         named, following = self._next_input(today, good, name)
@@ -169,6 +168,7 @@ class ReadHistoryOperator(OfJob, BaseOperator):
                 **_document(history),
                 "basis": replace(basis, next_input=following.told).to_dict(),
                 "machine": machine,
+                "sizes": dict(today.runs[-1].sizes),
                 "growth": following.scale,
                 "runs_per_month": runs_per_month(good),
                 "input_amount": named,

@@ -373,7 +373,6 @@ class DriverSubmission:
 
 def _hook(handle: ClusterHandle, request: RunRequest) -> ErnestSubmitHook:
     from airflow_provider_ernest.clusters.existing import EXISTING
-    from airflow_provider_ernest.operators.existing_cluster import require_same_master
     from airflow_provider_ernest.operators.spark_submit import driver_properties
     from airflow_provider_ernest.operators.task_context import cluster_secret
     from airflow_provider_ernest.spark.remote_driver import require_observable_driver
@@ -397,14 +396,11 @@ def _hook(handle: ClusterHandle, request: RunRequest) -> ErnestSubmitHook:
         **target,
     )
     require_observable_driver(hook, event_logs=None)
-    if handle.kind == EXISTING:
-        require_same_master(hook, handle)
     return hook
 
 
 def _remote_hook(handle: ClusterHandle, request: RunRequest) -> ErnestSubmitHook:
     """The way to a cluster that runs the driver, too: nothing of this host's is told to it."""
-    from airflow_provider_ernest.operators.existing_cluster import require_same_master
     from airflow_provider_ernest.spark.remote_driver import (
         RemoteDriverHook,
         as_hadoop_reads,
@@ -426,5 +422,4 @@ def _remote_hook(handle: ClusterHandle, request: RunRequest) -> ErnestSubmitHook
         options=request.options,
     )
     require_observable_driver(hook, event_logs=handle.directory)
-    require_same_master(hook, handle)
     return hook

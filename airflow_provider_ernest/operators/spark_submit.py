@@ -147,9 +147,6 @@ class ErnestSparkSubmitOperator(EmitsLineage, SparkSubmitOperator):
         return hook
 
     def _hook_to(self, document: dict[str, Any]) -> ProductionHook:
-        from airflow_provider_ernest.clusters.base import ClusterHandle
-        from airflow_provider_ernest.clusters.existing import EXISTING
-        from airflow_provider_ernest.operators.existing_cluster import require_same_master
         from airflow_provider_ernest.operators.task_context import cluster_secret
 
         handle = ClusterHandle.from_dict(document)
@@ -168,8 +165,6 @@ class ErnestSparkSubmitOperator(EmitsLineage, SparkSubmitOperator):
             options=self._submit_options(),
             secret=cluster_secret(handle),
         )
-        if handle.kind == EXISTING:
-            require_same_master(hook, handle)
         self._production_hook = hook
         if self._is_killed:
             hook.end()

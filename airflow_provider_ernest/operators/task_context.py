@@ -223,7 +223,9 @@ def folder(kind: str) -> Path:
 
 def event_logs(context: Context) -> Path:
     """Create the folder for the event logs of this try of this task."""
-    logs = folder("event_logs") / attempt_path(context)
+    path = task_path(context)
+    # Unique for the try, and safe in file systems and Hadoop paths.
+    logs = folder("event_logs") / path.with_name(f"{path.name}-try{context['ti'].try_number}")
     logs.mkdir(parents=True, exist_ok=True)
     return logs
 
@@ -231,12 +233,6 @@ def event_logs(context: Context) -> Path:
 def staging(context: Context) -> Path:
     """The folder for samples of this task, the same for all of its tries; not created."""
     return folder("staging") / task_path(context)
-
-
-def attempt_path(context: Context) -> Path:
-    """Unique for this try of this task instance, and safe in file systems and Hadoop paths."""
-    path = task_path(context)
-    return path.with_name(f"{path.name}-try{context['ti'].try_number}")
 
 
 def task_path(context: Context) -> Path:

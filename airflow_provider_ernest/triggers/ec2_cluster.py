@@ -17,9 +17,6 @@ if TYPE_CHECKING:
 
     from airflow_provider_ernest.clusters.ec2.readiness import Readiness
 
-READY = "ready"
-FAILED = "failed"
-
 LAST_LOOK_SECONDS = 30.0
 """How long the look at the deadline may take, which decides whether enough machines are there."""
 
@@ -29,7 +26,7 @@ class EC2ClusterReadyTrigger(BaseTrigger):
 
     Never raises and never waits beyond its deadline, since Airflow would end the task without giving its
     operator the chance to end the machines. Its event is
-    ``{"status": "ready" or "failed", "reason": ..., "cluster_name": ..., "spec": ...}``.
+    ``{"reason": ..., "cluster_name": ..., "spec": ...}``, with an empty reason where the cluster is ready.
 
     Args:
         cluster_name: value of the machines' tag.
@@ -75,7 +72,6 @@ class EC2ClusterReadyTrigger(BaseTrigger):
             self.log.exception("Waiting for cluster %s failed", self.cluster_name)
             failure = f"{type(error).__name__}: {error}"
         event = {
-            "status": READY if failure is None else FAILED,
             "reason": failure or "",
             "cluster_name": self.cluster_name,
             "spec": self.spec,

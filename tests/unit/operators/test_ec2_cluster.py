@@ -233,7 +233,7 @@ def test_a_deferred_start_waits_in_the_triggerer_and_goes_on_in_another_process(
     _, arguments = asked.trigger.serialize()
     assert cluster_secret(api.client("ec2"), asked.trigger.cluster_name) not in json.dumps(arguments)
     told = {name: arguments[name] for name in ("cluster_name", "spec")}
-    ready = json.loads(json.dumps({"status": "ready", "reason": "", **told}))
+    ready = json.loads(json.dumps({"reason": "", **told}))
     # Templates and configuration may say something else by now: what was launched counts.
     monkeypatch.setenv("AIRFLOW__ERNEST__DEPLOYMENT", "another")
     handle = create(api, deferrable=True, spec={"machines": 7}).execute_complete(context, ready)
@@ -246,7 +246,7 @@ def test_a_deferred_start_waits_in_the_triggerer_and_goes_on_in_another_process(
 def test_a_failure_event_ends_the_machines_and_shows_their_console(api, spark, context, capsys):
     trigger = deferred(create(api, deferrable=True), context).trigger
     told = {"cluster_name": trigger.cluster_name, "spec": trigger.spec}
-    failed = {"status": "failed", "reason": "it was not ready in time", **told}
+    failed = {"reason": "it was not ready in time", **told}
     spark.is_up = False
     for machine in api.live_instances():
         api.set_console(machine.instance_id, "ernest: there is no Java")

@@ -96,10 +96,6 @@ def test_killed_before_it_submits_nothing_is_submitted(submissions, context):
         ({"conf": {"spark.cores.max": "10"}}, r"spark\.cores\.max=10 is more than the 8 cores.*[Rr]esize"),
         ({"deploy_mode": "cluster"}, "deploy_mode='cluster' is impossible"),
         ({"cluster": handle(kind="emr", master_url="yarn")}, "job flow of EMR"),
-        (
-            {"cluster": handle(kind="existing", master_url="spark://127.0.0.1:7077", spark_conn_id="lake")},
-            "was at spark://127.0.0.1:7077, and its connection 'lake' points at yarn",
-        ),
     ],
 )
 def test_what_cannot_run_there_is_refused_before_it_is_submitted(
