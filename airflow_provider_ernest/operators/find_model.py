@@ -14,6 +14,7 @@ from airflow.providers.common.compat.sdk import SkipMixin
 from airflow.sdk import BaseOperator, Context
 from jinja2 import TemplateError
 
+from airflow_provider_ernest.clusters.emr.spec import EMR
 from airflow_provider_ernest.exceptions import InvalidParameterError, StoreError
 from airflow_provider_ernest.hooks.store_location import model_store
 from airflow_provider_ernest.lineage import EmitsLineage
@@ -43,7 +44,6 @@ from airflow_provider_ernest.words import duration
 if TYPE_CHECKING:
     from airflow_provider_ernest.documents.runs import RunConditions
     from airflow_provider_ernest.learning.reuse import Found
-    from airflow_provider_ernest.operators.setting_checks import PlannedCluster
     from airflow_provider_ernest.store.exclusive import TrainingLease, TrainingLeases
 
 RETRAIN = "ernest_retrain"
@@ -89,9 +89,9 @@ class FindModelOperator(OfJob, EmitsLineage, BaseOperator, SkipMixin):
         model: how models are made; one that was made otherwise is not reused.
         goal: tells the error above which a model is not reused.
         reuse: how long a model is good for; None to train always.
-        bounds: of the sample runs, as are `clusters`, `staging_uri` and `run_timeout_seconds`. If `clusters`
-            is given, all settings and local files are checked with their templates rendered, before anything
-            is started.
+        bounds: of the sample runs, as are `clusters` (their specifications), `staging_uri` and
+            `run_timeout_seconds`. If `clusters` is given, all settings and local files are checked with their
+            templates rendered, before anything is started.
         on_stale: callables or Airflow notifiers, called if a model is marked.
 
     Raises:
@@ -123,7 +123,7 @@ class FindModelOperator(OfJob, EmitsLineage, BaseOperator, SkipMixin):
         model: ModelSettings | Mapping[str, Any] | str | None = None,
         reuse: Reuse | Mapping[str, Any] | str | None = None,
         bounds: DesignBounds | Mapping[str, Any] | str | None = None,
-        clusters: Sequence[PlannedCluster] = (),
+        clusters: Sequence[Any] = (),
         staging_uri: str | None = None,
         run_timeout_seconds: Number | None = None,
         on_stale: Any = (),
@@ -203,7 +203,7 @@ class FindModelOperator(OfJob, EmitsLineage, BaseOperator, SkipMixin):
             run_timeout_seconds=self.run_timeout_seconds,
         )
         settings.check()
-        if not all(cluster.is_emr for cluster in self.clusters):
+        if not all(cluster.kind == EMR for cluster in self.clusters):
             from airflow_provider_ernest.spark.submit import check_options
 
             check_options(self.submit_options)

@@ -12,10 +12,12 @@ from typing import Any
 
 from airflow_provider_ernest.clusters.emr.spec import (
     APPLICATION_REMEDY,
+    EMR,
     require_remote,
     require_step_options,
     s3_folder,
 )
+from airflow_provider_ernest.clusters.local_spec import LOCAL
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.settings import DesignBounds, ModelSettings, SampledInput, SizingGoal, SparkJob
 from airflow_provider_ernest.settings.billing import no_price
@@ -36,24 +38,6 @@ _OF_SAMPLE = re.compile(r"\bsample\b(?:\s*\.\s*(\w+)|\s*\[\s*['\"](\w+)['\"]\s*\
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlannedCluster:
-    """What is known of a cluster for sample runs before it starts.
-
-    Attributes:
-        executors: that it has at least.
-        has_price: the price of its machines is known, or will be asked for.
-        is_emr: it is a job flow of EMR, which reads everything from S3.
-        limits_production: production can have no more executors than it has.
-    """
-
-    instance_type: str
-    executors: int
-    has_price: bool
-    is_emr: bool = False
-    limits_production: bool = False
-
-
-@dataclass(frozen=True, kw_only=True)
 class SizingSettings:
     """The settings of an `ErnestTaskGroup` that must fit together; fields as there."""
 
@@ -62,7 +46,7 @@ class SizingSettings:
     bounds: DesignBounds
     goal: SizingGoal
     model: ModelSettings = field(default_factory=ModelSettings)
-    clusters: Sequence[PlannedCluster]
+    clusters: Sequence[Any]
     staging_uri: str | None = None
     run_timeout_seconds: Any = None
 
@@ -77,11 +61,11 @@ class SizingSettings:
             optional(positive)("run_timeout_seconds", self.run_timeout_seconds)
         require_averaging(self.bounds, self.model)
         if not is_template(self.bounds.max_executors):
-            require_available(self.bounds, min(cluster.executors for cluster in self.clusters))
+            require_available(self.bounds, min(map(certain_executors, self.clusters)))
         self._check_budget()
         self._check_prices()
         self._check_production()
-        if any(cluster.is_emr for cluster in self.clusters):
+        if any(cluster.kind == EMR for cluster in self.clusters):
             self._check_emr()
 
     def _check_budget(self) -> None:
@@ -103,20 +87,21 @@ class SizingSettings:
         # Of a mapping as it is stated: a template in it counts as a price.
         by_type = stated if isinstance(stated, Mapping) else read
         for cluster in self.clusters:
-            if of_all is None and by_type.get(cluster.instance_type) in NOTHING and not cluster.has_price:
-                raise no_price(cluster.instance_type, stated)
+            if of_all is None and by_type.get(cluster.type_name) in NOTHING and not cluster.has_price:
+                raise no_price(cluster.type_name, stated)
 
     def _check_production(self) -> None:
         goal, first = self.goal, self.clusters[0]
         allowed = [goal.min_executors, goal.max_executors, goal.allowed_executors]
-        if len(self.clusters) > 1 or not first.limits_production or has_template(allowed):
+        # Production on a local cluster can have no more than it has.
+        if len(self.clusters) > 1 or first.kind != LOCAL or has_template(allowed):
             return
-        executors = goal.executors
-        if executors[-1] > first.executors:
+        executors, most = goal.executors, certain_executors(first)
+        if executors[-1] > most:
             raise InvalidParameterError(
                 "max_executors" if goal.allowed_executors in NOTHING else "allowed_executors",
                 executors[-1],
-                f"is outside the 1 to {first.executors} machines that production may have",
+                f"is outside the 1 to {most} machines that production may have",
                 remedy="Correct it, or allow or start more machines.",
             )
 
@@ -128,6 +113,18 @@ class SizingSettings:
             s3_folder("staging_uri", staging)
         if staging is None:
             require_remote("application", application, remedy=APPLICATION_REMEDY)
+
+
+def certain_executors(cluster: Any) -> int:
+    """The fewest executors that a cluster gives; an error if only the running DAG will know."""
+    name, executors = cluster.least
+    if executors is None or is_template(executors):
+        raise InvalidParameterError(
+            name,
+            executors,
+            f"must be known of {type(cluster).__name__}, since runs are designed before the cluster starts",
+        )
+    return count(name, executors)
 
 
 def require_available(bounds: DesignBounds, executors: int) -> None:

@@ -24,7 +24,7 @@ from airflow_provider_ernest.operators.experiment_design import (
 )
 from airflow_provider_ernest.operators.fit_model import FitModelOperator
 from airflow_provider_ernest.operators.sample_run import SampleRunOperator
-from airflow_provider_ernest.operators.setting_checks import PlannedCluster, SizingSettings
+from airflow_provider_ernest.operators.setting_checks import SizingSettings, certain_executors
 from airflow_provider_ernest.settings import (
     ConnectedCluster,
     DesignBounds,
@@ -558,29 +558,6 @@ def run_name(cluster: ClusterSpec) -> str:
         "{{ '' if task.experiment['executors'] == 1 else 's' }}, "
         "{{ '%.2f' | format(task.experiment['scale'] * 100) }} %"
     )
-
-
-def planned(cluster: ClusterSpec) -> PlannedCluster:
-    """What is known of a cluster beforehand."""
-    return PlannedCluster(
-        instance_type=cluster.type_name,
-        executors=certain_executors(cluster),
-        has_price=cluster.has_price,
-        is_emr=isinstance(cluster, EmrJobFlow),
-        limits_production=isinstance(cluster, LocalClusterSpec),
-    )
-
-
-def certain_executors(cluster: ClusterSpec) -> int:
-    """The fewest executors that the cluster gives; an error if only the running DAG will know."""
-    name, executors = cluster.least
-    if executors is None or is_template(executors):
-        raise InvalidParameterError(
-            name,
-            executors,
-            f"must be known of {type(cluster).__name__}, since runs are designed before the cluster starts",
-        )
-    return count(name, executors)
 
 
 def billed_machines(cluster: ClusterSpec, parallel_runs: int) -> float | None:

@@ -26,7 +26,6 @@ from airflow_provider_ernest.settings import (
 )
 from airflow_provider_ernest.settings.values import settings_of
 from airflow_provider_ernest.task_group import ErnestTaskGroup
-from airflow_provider_ernest.task_group.training import planned
 from tests.unit.operators.stated import group_arguments
 
 GOAL = {"deadline_seconds": 60, "max_executors": 4, "price_per_hour": 1}
@@ -297,7 +296,7 @@ def test_an_executor_costs_what_a_price_of_any_kind_says(prices: dict[str, Any],
     cluster = ConnectedCluster(**CONNECTED, executor_memory_megabytes=4096, **prices)
     expected = pytest.approx(dollars, rel=1e-3) if isinstance(dollars, float) else dollars
     assert cluster.executor_price_per_hour == expected
-    assert planned(cluster).has_price == bool(prices)
+    assert cluster.has_price == bool(prices)
 
 
 def test_a_cluster_and_bounds_are_stated_by_the_names_of_earlier_versions_too():
