@@ -39,19 +39,8 @@ _SCHEMES_WITH_USERS = ("http", "https", "ftp", "hdfs", "webhdfs")
 """What stands before the host there is a user, and elsewhere an Airflow connection."""
 
 _VERSION_KEYS = {
-    "etag",
-    "versionid",
-    "generation",
-    "contentmd5",
-    "md5hash",
-    "crc32c",
-    "digest",
-    "lastmodified",
-    "updated",
-    "modified",
-    "mtime",
-    "created",
-    "creationtime",
+    *("etag", "versionid", "generation", "contentmd5", "md5hash", "crc32c", "digest"),
+    *("lastmodified", "updated", "modified", "mtime", "created", "creationtime"),
 }
 """What tells one content from the next, in the words of fsspec's file systems without case and separators."""
 

@@ -17,7 +17,6 @@ import logging
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -109,13 +108,6 @@ class LocalCluster:
         )
         return cls(spec, name=handle.name, directory=directory)
 
-    @classmethod
-    def running_below(cls, folder: Path) -> list[LocalCluster]:
-        """The clusters that have directories below a folder and have not been ended, to end them."""
-        directories = [state_file.parent for state_file in sorted(folder.rglob(STATE_FILE))]
-        states = [(one, ClusterDirectory(one).read_state()) for one in directories]
-        return [cls(state.spec, name=one.name, directory=one) for one, state in states if state is not None]
-
     def start(self) -> ClusterHandle:
         """Start the cluster and wait until all of its machines are there.
 
@@ -144,7 +136,6 @@ class LocalCluster:
                 spark_home=str(find_spark_home()),
                 starter=ProcessIdentity.of(os.getpid()),
             )
-            self._require_free_port()
             self._files.write_order(order)
             try:
                 self._launch_keeper()
@@ -172,7 +163,7 @@ class LocalCluster:
             done.append(f"cleaned up after its keeper {state.keeper.pid}, which had died,")
         self._files.clear()
         if not done:
-            reason = self.why_stopped()
+            reason = self._files.why_stopped()
             return "nothing to do, no cluster runs" + (f"; the last one ended: {reason}" if reason else "")
         return f"{', '.join(done)} in {duration(time.monotonic() - began)}"
 
@@ -180,26 +171,12 @@ class LocalCluster:
         """The secret that its processes share. Do not log it, and keep it out of command lines."""
         secret = self._files.read_secret()
         if secret is None:
+            reason = self._files.why_stopped() or "nobody could write down why"
             raise ClusterLostError(
-                f"Cluster {self.name} has ended: {self.why_stopped() or 'nobody could write down why'}.",
+                f"Cluster {self.name} has ended: {reason}.",
                 remedy="Clear the task that starts it.",
             )
         return secret
-
-    def why_stopped(self) -> str | None:
-        """Why the cluster ended; None while it runs or if the reason could not be written down."""
-        return self._files.read_reason()
-
-    def _require_free_port(self) -> None:
-        if self.spec.master_port == 0:
-            return
-        try:
-            socket.create_server((MASTER_HOST, self.spec.master_port)).close()
-        except OSError as error:
-            raise ClusterStartError(
-                f"Port {self.spec.master_port} of {MASTER_HOST} is not free: {error.strerror or error}.",
-                remedy="Choose another master_port, or 0 for any free one, or end what listens there.",
-            ) from error
 
     def _launch_keeper(self) -> None:
         environment = {**os.environ, DIRECTORY_VARIABLE: str(self.directory)}
@@ -227,7 +204,7 @@ class LocalCluster:
         while True:
             state = self._files.read_state()
             if state is None or not state.keeper.is_alive():
-                reason = self.why_stopped() or f"its keeper died.\n{tail(self._files.keeper_log)}"
+                reason = self._files.why_stopped() or f"its keeper died.\n{tail(self._files.keeper_log)}"
                 raise ClusterStartError(f"Cluster {self.name} did not start: {reason}")
             if state.handle is not None:
                 return state.handle
@@ -381,7 +358,7 @@ class ClusterDirectory:
             log.warning("Ignoring the state of a local cluster in %s: %s", self.state_file, error)
             return None
 
-    def read_reason(self) -> str | None:
+    def why_stopped(self) -> str | None:
         """Why the last cluster ended; None while it runs, or when nobody could write it down."""
         try:
             return self._reason_file.read_text(encoding="utf-8")

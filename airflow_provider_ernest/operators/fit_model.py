@@ -66,7 +66,6 @@ class FitModelOperator(OfJob, EmitsLineage, BaseOperator):
         cluster: `ClusterHandle` document of the sample runs' cluster, to keep its machines and price in the
             model. Pass JSON text if this task's trigger rule is not ``all_success``: an XComArg would put it
             directly after a setup task, which Airflow refuses.
-        instance_type: the machines' type; None to take the observations'.
         history: past runs of one type that count beside the sample runs, from a `ReadHistoryOperator`, also
             as JSON text; None for none. Without sample runs the model is of them alone, if the design says
             that they are enough. If they contradict the sample runs, only these count.
@@ -91,7 +90,6 @@ class FitModelOperator(OfJob, EmitsLineage, BaseOperator):
         "conditions",
         "design",
         "cluster",
-        "instance_type",
         "history",
         "machine",
     )
@@ -110,7 +108,6 @@ class FitModelOperator(OfJob, EmitsLineage, BaseOperator):
         conditions: Any = None,
         design: Any = None,
         cluster: Any = None,
-        instance_type: str | None = None,
         history: Any = None,
         machine: Mapping[str, Any] | None = None,
         training_begins_with: Sequence[str] = (),
@@ -125,7 +122,6 @@ class FitModelOperator(OfJob, EmitsLineage, BaseOperator):
         self.conditions = conditions
         self.design = design
         self.cluster = cluster
-        self.instance_type = instance_type
         self.history = history
         self.machine = machine
         self.training_begins_with = training_begins_with
@@ -228,7 +224,7 @@ class FitModelOperator(OfJob, EmitsLineage, BaseOperator):
         job, sampled = self._rendered_job(), self._rendered_input() if self.input else None
         terms = self._terms(observations, settings, design)
         types = sorted({observation.instance_type for observation in observations})
-        instance_type = self.instance_type or ", ".join(types) or "local"
+        instance_type = ", ".join(types) or "local"
         # The hash is that before the sample runs, if it was taken then.
         before = optional_text(self.artifact_sha256)
         after = artifact_hash(job.application, job.submit_options, log=self.log)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseSensorOperator, Context, PokeReturnValue
 
-import airflow_provider_ernest.spark.artifact as artifact
 from airflow_provider_ernest.operators.task_context import no_vain_retries
 
 if TYPE_CHECKING:
@@ -59,6 +58,8 @@ class JarHashSensor(BaseSensorOperator):
 
     def poke(self, context: Context) -> PokeReturnValue:
         """Look at the application until its files have settled, and compare it."""
+        from airflow_provider_ernest.spark import artifact
+
         with no_vain_retries():
             found = self._compare()
             for _ in range(_LOOKS - 1):

@@ -11,7 +11,7 @@ import sys
 import time
 from pathlib import Path
 
-from airflow_provider_ernest.clusters.local import LocalCluster
+from airflow_provider_ernest.clusters.local import STATE_FILE, ClusterDirectory, LocalCluster
 from benchmarks.demo.airflow_server import AirflowServer, AirflowStartError
 from benchmarks.demo.api import AirflowApiError
 from benchmarks.demo.example_run import run_example
@@ -43,8 +43,10 @@ def main() -> int:
         failure = str(error)
     finally:
         # The cluster outlives its task on purpose, but not a demo that was interrupted before its teardown.
-        for cluster in LocalCluster.running_below(home / "airflow" / "ernest" / "clusters"):
-            print(f"Spark {cluster.name}: {cluster.terminate()}")
+        for found in sorted((home / "airflow" / "ernest" / "clusters").rglob(STATE_FILE)):
+            if state := ClusterDirectory(found.parent).read_state():
+                cluster = LocalCluster(state.spec, name=found.parent.name, directory=found.parent)
+                print(f"Spark {cluster.name}: {cluster.terminate()}")
     if failure:
         logs = home / "airflow" / "logs"
         say_why(failure, program="benchmarks.demo", deadline_seconds=deadline_seconds, logs=logs)

@@ -134,7 +134,7 @@ def test_the_state_survives_the_file_and_goes_with_the_cluster(directory, state)
     directory.clear(reason="worker-2 died")
     directory.clear()
     assert directory.read_state() is None
-    assert directory.read_reason() == "worker-2 died"
+    assert directory.why_stopped() == "worker-2 died"
 
 
 @pytest.mark.parametrize("damage", ["", '{"keeper": {"pi', "newer"])
