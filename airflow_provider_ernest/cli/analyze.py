@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from airflow_provider_ernest.cli import command
 from airflow_provider_ernest.documents.profiles import STAGE
@@ -35,7 +35,6 @@ from airflow_provider_ernest.words import (
 )
 
 if TYPE_CHECKING:
-    from airflow_provider_ernest.clarity.monotasks import Change
     from airflow_provider_ernest.documents.profiles import ComparedPart, RunComparison, RunProfile
 
 WHAT_IF = {
@@ -77,9 +76,7 @@ def _add_arguments(parser: ArgumentParser) -> None:
         help="where event logs are, as of ernest history; a log may then be named by its application's id; "
         "default for last-good: the folder of the other log",
     )
-    outputs = command.add_result_arguments(
-        parser, result="the whole profile, of two logs the comparison, of more a list"
-    )
+    outputs = command.add_result_arguments(parser, result="the whole profile, of two logs the comparison")
     outputs.add_argument("--html", metavar="FILE", help="write a page with charts")
     other = parser.add_argument_group("other machines")
     says = f"replay the run on other {command.EXECUTORS_HELP}; default: up to four times as many"
@@ -90,35 +87,35 @@ def _add_arguments(parser: ArgumentParser) -> None:
 
 
 def _run(args: Namespace) -> None:
-    if args.html is not None and len(args.event_log) > 2:
+    from airflow_provider_ernest.clarity.comparison import compare_runs
+    from airflow_provider_ernest.clarity.monotasks import Change
+    from airflow_provider_ernest.clarity.profile import profile_run
+    from airflow_provider_ernest.eventlog.reading import read_event_log
+    from airflow_provider_ernest.views.report import of_run
+    from airflow_provider_ernest.views.view import json_ready
+
+    if len(args.event_log) > 2:
         raise InvalidParameterError(
-            "html", args.html, "is of one run, or of two", remedy="Give fewer event logs at a time."
+            "EVENTLOG", args.event_log, "are more than two", remedy="Analyse others one by one."
         )
     command.refuse_further(args, "html")
-    changes = _changes(args.what_if)
-    profiles = [_profile(source, args, changes=changes) for source in _event_logs(args)]
-    documents: list[dict[str, Any]] = [profile.to_dict() for profile in profiles]
-    lines = [line for profile in profiles for line in (*profile_lines(profile), "")][:-1]
-    document: Any = documents if len(documents) > 1 else documents[0]
-    comparison = None
+    changes = args.what_if and [Change(**dict(parts)) for parts in args.what_if]
+    profiles = [
+        profile_run(read_event_log(source), executor_counts=args.executors, changes=changes, event_log=source)
+        for source in _event_logs(args)
+    ]
+    result, comparison = "profile", None
+    lines, document = profile_lines(profiles[-1]), profiles[-1].to_dict()
     if len(profiles) == 2:
-        from airflow_provider_ernest.clarity.comparison import compare_runs
-        from airflow_provider_ernest.views.view import json_ready
-
-        comparison = compare_runs(*profiles)
-        lines, document = (
-            comparison_lines(comparison, profiles),
-            {**json_ready(comparison), "profiles": documents},
-        )
+        result, comparison = "comparison", compare_runs(*profiles)
+        lines = comparison_lines(comparison, profiles)
+        document = {**json_ready(comparison), "profiles": [profile.to_dict() for profile in profiles]}
     command.tell(args, lambda: lines, lambda: document)
     for profile in profiles:
-        of_which = f"{profile.application_id}: " if len(profiles) > 1 else ""
+        of_which = f"{profile.application_id}: " if comparison else ""
         command.warn(*(f"{of_which}{warning}" for warning in profile.warnings))
     if args.html is not None:
-        from airflow_provider_ernest.views.report import of_run
-
         command.write_text(args.html, of_run(profiles[-1], comparison), force=args.force)
-    result = "profile" if comparison is None else "comparison"
     command.say_written(args, {"page": args.html, result: args.output})
 
 
@@ -146,34 +143,6 @@ def _event_logs(args: Namespace) -> list[str]:
             found[1], logs, lambda places: Scan(places, cache=usual_cache(), told=told)
         )
     return found
-
-
-def _changes(asked: Sequence[Sequence[tuple[str, float]]] | None) -> tuple[Change, ...] | None:
-    """The changes that --what-if names; None where there are none."""
-    from airflow_provider_ernest.clarity.monotasks import Change
-
-    if asked is None:
-        return None
-    changes = []
-    for parts in asked:
-        names = [name for name, _ in parts]
-        twice = next((name for name in names if names.count(name) > 1), None)
-        if twice is not None:
-            raise InvalidParameterError(
-                "what_if", twice, "is named twice", remedy="Give --what-if again for a second prediction."
-            )
-        told: dict[str, Any] = dict(parts)
-        changes.append(Change(**told))
-    return tuple(changes)
-
-
-def _profile(source: str, args: Namespace, *, changes: tuple[Change, ...] | None) -> RunProfile:
-    from airflow_provider_ernest.clarity.profile import profile_run
-    from airflow_provider_ernest.eventlog.reading import read_event_log
-
-    return profile_run(
-        read_event_log(source), executor_counts=args.executors, changes=changes, event_log=source
-    )
 
 
 SCREEN_WIDTH = 110

@@ -47,16 +47,6 @@ def test_other_machines(analyze):
     ]
 
 
-def test_several_logs_are_told_one_after_another(analyze, plain_log, tmp_path):
-    other_log = tmp_path / "app-2"
-    other_log.write_bytes(plain_log)
-    logs = [LOG, other_log, LOG]
-    out, _ = analyze(*logs)
-    assert len(re.findall(r"^shuffle \(app-", out, re.MULTILINE)) == 3
-    documents = json.loads(analyze(*logs, "--output", "-").out)
-    assert [RunProfile.from_dict(each).event_log for each in documents] == list(map(str, logs))
-
-
 @pytest.mark.parametrize("keep", [0.5, 0.9])
 def test_a_log_that_was_cut_off_is_analysed_with_a_warning(keep, analyze, plain_log, tmp_path):
     cut = tmp_path / "app-1.inprogress"
@@ -152,9 +142,8 @@ def test_nothing_is_overwritten_unless_asked(analyze, tmp_path):
     ("options", "message"),
     [
         (("--html", "-"), "--html='-' is for the result"),
-        ((LOG, LOG, "--html", "page.html"), "--html='page.html' is of one run, or of two"),
+        ((LOG, LOG), "are more than two"),
         (("last-good",), "EVENTLOG='last-good' is not followed by one run"),
-        (("--what-if", "disk=2", "disk=3"), "--what-if='disk' is named twice"),
     ],
 )
 def test_options_that_do_not_go_together(options, message, analyze, monkeypatch, tmp_path):
