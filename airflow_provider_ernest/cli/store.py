@@ -6,19 +6,18 @@ import configparser
 import os
 import re
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.cli import command
-from airflow_provider_ernest.documents.base import time_of
 from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError
-from airflow_provider_ernest.words import UNKNOWN, age, counted, percentage
+from airflow_provider_ernest.words import age, count, counted, percentage
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.store.store import ModelStore
+    from airflow_provider_ernest.views.models import ModelRow
 
 SECTION = "ernest"
 
@@ -121,63 +120,22 @@ def _root(address: str) -> Any:
     return UPath(address)
 
 
-COUNTED = {"models": "model", "decisions": "decision", "production runs": "production"}
-"""Columns of the list, and the kinds of documents that they count."""
-
-
-def _rows(store: ModelStore, job: str | None) -> list[dict[str, Any]]:
-    """For each job and type of machine the newest model, its state, and how many documents there are."""
-    from airflow_provider_ernest.learning.freshness import Lineage
-
-    of_job, of_pair = defaultdict(list), defaultdict(list)
-    for entry in store.catalogue.entries(job):
-        of_job[entry.job].append(entry)
-        of_pair[entry.job, entry.instance_type].append(entry)
-    rows = []
-    for (own_job, instance_type), entries in sorted(of_pair.items()):
-        models = [entry for entry in entries if entry.kind == "model"]
-        model = max(models, key=lambda entry: (entry.at, entry.id), default=None)
-        state = Lineage(model, of_job[own_job]).state() if model else None
-        many = Counter(entry.kind for entry in entries)
-        rows.append(
-            {
-                "job": own_job,
-                "instance_type": instance_type,
-                "id": model.id if model else None,
-                "at": model.at if model else None,
-                "state": state.name if state else None,
-                "cause": state.cause if state else "",
-                "reason": state.reason if state else "",
-                "median_error_percent": model.median_error_percent if model else None,
-                **{f"{kind}s": many[kind] for kind in (*COUNTED.values(), "mark")},
-            }
-        )
-    return rows
-
-
-def _table(rows: Iterable[dict[str, Any]]) -> list[str]:
-    numbers = ("age", "error", *COUNTED)
-    return command.aligned(
-        ("job", "type", "state", "newest model", *numbers),
+def _table(rows: Sequence[ModelRow]) -> list[str]:
+    numbers = ("age", "error", "models", "production runs")
+    cells = (
         (
-            (
-                row["job"],
-                row["instance_type"],
-                (row["state"] or UNKNOWN) + (f" ({row['cause']})" if row["cause"] else ""),
-                row["id"] or UNKNOWN,
-                _age(row["at"] or ""),
-                percentage(row["median_error_percent"]),
-                *(str(row[f"{kind}s"]) for kind in COUNTED.values()),
-            )
-            for row in rows
-        ),
-        right=", ".join(numbers),
+            row.job,
+            row.instance_type,
+            row.badges[0].words,
+            row.model_id,
+            age(row.age_seconds),
+            percentage(row.median_error_percent),
+            *map(count, (row.versions, row.production_runs)),
+        )
+        for row in rows
     )
-
-
-def _age(at: str) -> str:
-    moment = time_of(at)
-    return UNKNOWN if moment is None else age((datetime.now(UTC) - moment).total_seconds())
+    heading = ("job", "type", "state", "newest model", *numbers)
+    return command.aligned(heading, cells, right=", ".join(numbers))
 
 
 def _add_list_arguments(parser: ArgumentParser) -> None:
@@ -187,30 +145,41 @@ def _add_list_arguments(parser: ArgumentParser) -> None:
 
 
 def _run_list(args: Namespace) -> None:
+    from airflow_provider_ernest.views.models import list_models
+    from airflow_provider_ernest.views.view import json_ready
+
     store = open_store(args)
-    rows, surveys = _rows(store, args.job), store.survey_ids()
+    entries, surveys = store.catalogue.entries(args.job), store.survey_ids()
+    listed = list_models(
+        entries,
+        readable=lambda dag_id: True,
+        sort="job",
+        descending=False,
+        limit=len(entries),
+        now=datetime.now(UTC),
+    )
     unreadable = sorted(str(place.path(store.root)) for place in store.catalogue.unreadable)
 
     def lines() -> Iterator[str]:
-        if rows:
-            yield from _table(rows)
+        if listed.rows:
+            yield from _table(listed.rows)
         else:
-            yield "There is no model, decision or production run."
+            yield "There is no model."
         if surveys and not args.job:
             yield f"{counted(len(surveys), 'survey')} of event logs, the newest {surveys[0]}"
         if unreadable:
             yield f"{counted(len(unreadable), 'file')} skipped: not readable by this version, or damaged"
 
-    document = {"store": str(store.root), "rows": rows, "surveys": surveys, "unreadable": unreadable}
-    command.tell(args, lines, lambda: document)
+    document = {"store": str(store.root), "rows": listed.rows, "surveys": surveys, "unreadable": unreadable}
+    command.tell(args, lines, lambda: json_ready(document))
 
 
 LIST = command.Command(
     name="list",
     summary="list jobs with their newest model, its state and what is kept beside it",
     description="List what a store holds: for each job and type of machine the newest model, whether it "
-    "can still be used and if not why, its age, its median leave-one-out error, and how many "
-    "documents there are.",
+    "can still be used and if not why, its age, its median leave-one-out error, and how many models and "
+    "production runs there are. JSON has the rows of the models' page.",
     example="""\
   %(prog)s
   %(prog)s --job nightly-sums --format json""",
