@@ -17,11 +17,12 @@ from airflow_provider_ernest.cli.store import add_keep_argument, open_store
 from airflow_provider_ernest.exceptions import ErnestError, InvalidDocumentError
 from airflow_provider_ernest.settings import ModelSettings, SizingGoal, SparkJob
 from airflow_provider_ernest.settings.bounds import AVERAGING, METHODS
-from airflow_provider_ernest.words import as_percent, confidence, duration, input_share, tenths, unit
+from airflow_provider_ernest.words import as_percent, duration, input_share, tenths, unit
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.documents.models import Model
     from airflow_provider_ernest.documents.runs import Observation
+    from airflow_provider_ernest.views.prediction import CurvePoint
 
 USUAL = ("executors", "fraction", "seconds")
 """What the columns are without a heading."""
@@ -374,76 +375,43 @@ def _add_predict_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("model", metavar="MODEL", help=f"{MODEL_HELP}; - is standard input")
     command.add_executors_argument(parser, required=True)
     add_run_arguments(parser)
-    parser.add_argument(
-        "--level",
-        metavar="PROBABILITY",
-        type=float,
-        default=0.8,
-        help="the probability that a run lies within the interval; default %(default)g",
-    )
     command.add_result_arguments(parser, result="the predictions")
 
 
 def _run_predict(args: Namespace) -> None:
+    from airflow_provider_ernest.views.prediction import prediction_alone
+    from airflow_provider_ernest.views.view import json_ready
+
     model = read_model(args.model)
-    rows = _predictions(model, args)
+    curve = prediction_alone(
+        model, executors=args.executors, scale=args.scale, iterations=args.iterations
+    ).curve
     document = {
         "model_id": model.id,
-        "level": args.level,
+        "scale": args.scale,
         "startup_seconds": model.startup_seconds,
-        "predictions": rows,
+        "predictions": curve,
     }
-    command.tell(args, lambda: _table(rows, model, level=args.level), lambda: document)
+    command.tell(args, lambda: _table(curve, model, args.scale), lambda: json_ready(document))
 
 
-def _predictions(model: Model, args: Namespace) -> list[dict[str, Any]]:
-    """For each number of executors the seconds, their interval and parts, without start-up."""
-    import numpy as np
-
-    from airflow_provider_ernest.prediction.predict import ModelForecast, extrapolation, require_time
-
-    executors, scale = args.executors, args.scale
-    forecast = ModelForecast(model, executors=executors, scale=scale, iterations=args.iterations)
-    with np.errstate(over="ignore", invalid="ignore"):  # what no number holds is refused
-        seconds, (low, high) = forecast.seconds, forecast.interval(args.level)
-    for times in (seconds, low, high):
-        require_time(times, executors, scale=scale, instance_type=model.instance_type)
-    return [
-        {
-            "executors": count,
-            "scale": scale,
-            "seconds": float(seconds[position]),
-            "low_seconds": float(low[position]),
-            "high_seconds": float(high[position]),
-            "term_seconds": terms,
-            "extrapolates": extrapolation(model, executors=count, scale=scale),
-        }
-        for position, (count, terms) in enumerate(zip(executors, forecast.contributions(), strict=True))
-    ]
-
-
-def _table(predictions: list[dict[str, Any]], model: Model, *, level: float) -> list[str]:
+def _table(curve: Sequence[CurvePoint], model: Model, scale: float) -> list[str]:
     units = f"{unit(model.executors_per_machine)}s"
-    lines = [f"{units}    seconds   {f'{confidence(level)} interval':>20s}   where the time goes"]
-    for row in predictions:
-        interval = f"{tenths(row['low_seconds'])} to {tenths(row['high_seconds'])}"
-        remark = f"  [{row['extrapolates']}]" if row["extrapolates"] else ""
-        parts = row["term_seconds"]
-        shares = {
-            name: parts[name] / sum(parts.values()) for name in sorted(parts, key=lambda name: -parts[name])
-        }
-        told = ", ".join(
-            f"{name} {as_percent(each)}" for name, each in shares.items() if each > WORTH_TELLING
-        )
+    lines = [f"{units}    seconds   80 % of runs take, s   where the time goes"]
+    for each in curve:
+        shares = {name: seconds / sum(each.parts.values()) for name, seconds in each.parts.items()}
+        largest = sorted(shares.items(), key=lambda part: -part[1])
+        told = ", ".join(f"{name} {as_percent(share)}" for name, share in largest if share > WORTH_TELLING)
+        remark = f"  [{each.extrapolates}]" if each.extrapolates else ""
+        likely = " to ".join(map(tenths, each.likely_seconds))
         lines.append(
-            f"{row['executors']:{len(units)}d} {tenths(row['seconds']):>10s}   {interval:>20s}   "
-            f"{told}{remark}"
+            f"{each.executors:{len(units)}d} {tenths(each.seconds):>10s}   {likely:>20s}   {told}{remark}"
         )
-    scale = predictions[0]["scale"]
-    lines.append(
-        f"{input_share(scale)} of the input; a start-up of {duration(model.startup_seconds)} comes on top"
-    )
-    return lines
+    startup = duration(model.startup_seconds)
+    return [
+        *lines,
+        f"{input_share(scale)} of the input, from submission to end, with a start-up of {startup}",
+    ]
 
 
 PREDICT = command.Command(
@@ -453,7 +421,7 @@ PREDICT = command.Command(
     "term, and what the observed runs do not support.",
     example="""\
   %(prog)s model.json --executors 1-64
-  %(prog)s runs.csv --executors 8,16,32 --scale 1.5 --level 0.95 --format json""",
+  %(prog)s runs.csv --executors 8,16,32 --scale 1.5 --format json""",
     add_arguments=_add_predict_arguments,
     run=_run_predict,
 )
