@@ -22,9 +22,6 @@ if TYPE_CHECKING:
 LIMITS = ("deadline_seconds", "budget_dollars", "objective")
 """The options of which one or two make a goal."""
 
-MOST_POINTS = 32
-"""As many numbers of executors are shown by default."""
-
 
 def price(text: str) -> tuple[str, float]:
     """A type of machine, empty if there is none, and dollars: ``0.096`` or ``m5.large=0.096``."""
@@ -230,6 +227,7 @@ def _add_report_arguments(parser: ArgumentParser) -> None:
 
 def _run_report(args: Namespace) -> None:
     from airflow_provider_ernest.views.prediction import prediction_alone
+    from airflow_provider_ernest.views.prediction_request import request_of
     from airflow_provider_ernest.views.report import of_model
 
     model = read_model(args.model)
@@ -237,11 +235,7 @@ def _run_report(args: Namespace) -> None:
     if args.price_per_hour is not None:
         (price,) = prices_of(args.price_per_hour, [model.instance_type]).values()
         billing = billing_of(args, price_per_hour=price, models=[model])
-    executors = args.executors
-    if executors is None:
-        most = 2 * max(run.executors for run in model.observations)
-        step = -(-most // MOST_POINTS)
-        executors = sorted({1, *range(step, most + 1, step)})
+    executors = args.executors or request_of(None, model=model).counts()
     has_goal = any(getattr(args, name) is not None for name in LIMITS)
     goal = goal_of(args, executors) if has_goal else None
     prediction = prediction_alone(

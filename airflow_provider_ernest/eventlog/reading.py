@@ -275,7 +275,6 @@ class _Application:
 _COMMAND = "sun.java.command"
 _MOST_COMMAND = 20_000
 _NAMES_THE_PROGRAM = ("--class", "--primary-py-file", "--primary-r-file")
-_FLAGS = ("--supervise", "--verbose", "-v")  # options of spark-submit without a value
 _LISTS = ("--jars", "--py-files", "--files", "--archives")
 _FILES = (".py", ".jar", ".r")
 
@@ -311,20 +310,17 @@ def _naming(properties: Mapping[str, object]) -> Iterator[str]:
     if launcher == _DRIVER_WRAPPER:
         yield from reversed(words[1:3])
         return
-    told: dict[str, str] = {}
-    at = 0
-    while at < len(words) and words[at].startswith("-"):
-        has_value = words[at] not in _FLAGS and "=" not in words[at].partition(" ")[0]
-        if has_value and at + 1 < len(words):
-            told.setdefault(words[at], words[at + 1])
-        at += 1 + has_value
-    yield from (told.get(option, "") for option in _NAMES_THE_PROGRAM)
     # Values of options may hold spaces, so the end of the options is unknown: a file that is no option's
     # value.
-    for before, word in pairwise(["", *words]):
-        if word.lower().endswith(_FILES) and before not in _LISTS and not set("=,") & set(word):
-            yield word
-            break
+    files = (
+        at
+        for at, (before, word) in enumerate(pairwise(["", *words]))
+        if word.lower().endswith(_FILES) and before not in _LISTS and not set("=,") & set(word)
+    )
+    place = next(files, len(words))
+    told = dict(reversed([*pairwise(words[: place + 1])]))  # the first of each option
+    yield from (told.get(option, "") for option in _NAMES_THE_PROGRAM)
+    yield from words[place : place + 1]
     yield launcher
 
 
