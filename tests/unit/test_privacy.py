@@ -279,7 +279,6 @@ class Chain:
             job=SparkJob(name="enrich", application=CODE),
             input=SampledInput(path=LAKE),
             goal=SizingGoal(objective="cheapest", max_executors=8, on_inadequate="warn"),
-            instance_type="local",
             artifact_sha256=found["artifact_sha256"],
         )
         return self.run(operator)
