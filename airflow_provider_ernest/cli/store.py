@@ -231,12 +231,13 @@ def _run_prune(args: Namespace) -> None:
         keep_models=args.keep_models,
         event_logs=LogFolder(args.event_logs) if args.event_logs else None,
     )
-    if not args.dry_run:
-        prune.carry_out()
-        # Samples of runs that were killed on this host; they lie as `SampleRunOperator` puts them.
-        sweep(Path(configured("staging") or airflow_home() / "ernest" / "staging"), pattern="*/*/*/*")
-    command.tell(args, prune.lines, prune.summary)
-    prune.raise_failure()
+    try:
+        if not args.dry_run:
+            # Samples of runs that were killed on this host; they lie as `SampleRunOperator` puts them.
+            sweep(Path(configured("staging") or airflow_home() / "ernest" / "staging"), pattern="*/*/*/*")
+            prune.carry_out()
+    finally:
+        command.tell(args, prune.lines, prune.summary)
 
 
 PRUNE = command.Command(

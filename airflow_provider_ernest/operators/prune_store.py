@@ -79,11 +79,12 @@ class PruneStoreOperator(BaseOperator):
                 keep_models=count("keep_models", self.keep_models),
                 event_logs=self._event_logs(truth("event_logs", self.event_logs)),
             )
-            if not dry_run:
-                prune.carry_out()
-            for line in prune.lines():
-                self.log.info("%s", line)
-            prune.raise_failure()
+            try:
+                if not dry_run:
+                    prune.carry_out()
+            finally:
+                for line in prune.lines():
+                    self.log.info("%s", line)
             summary = prune.summary()
         return {
             "older_than_days": days,

@@ -150,11 +150,10 @@ class Prune:
         kept_logs = {location for item in self._stays for location in item.event_logs}
         free = (name for name in self._named_logs if name not in kept_logs)
         self.event_logs = [path for name in free if event_logs and (path := event_logs.find(name))]
-        self._failure = ""
         self._is_done = False
 
     def carry_out(self) -> None:
-        """Remove what is planned, up to the first that cannot be; see `raise_failure`.
+        """Remove what is planned; a `StoreError` at the first that cannot be: that and the rest are there.
 
         It may be interrupted and repeated, and tasks may write meanwhile.
         """
@@ -177,8 +176,10 @@ class Prune:
                 name = f"survey {survey_id}"
                 self.surveys += [survey_id] if self._store.remove_survey(survey_id) else []
         except Exception as error:
-            log.debug("Cannot remove %s", name, exc_info=True)
-            self._failure = f"{name}: {error}"
+            raise StoreError(
+                f"Pruning stopped at a document that could not be removed: {name}: {error}",
+                remedy="Check what may be done with the store's files, and prune again.",
+            ) from error
 
     def _models_needed_since(self) -> set[Key]:
         """The models that documents refer to which were written since the plan was made."""
@@ -210,7 +211,6 @@ class Prune:
             "kept": dict(Counter(item.kind for item in self._stays)),
             "event_logs": [str(path) for path in self.event_logs],
             "surveys": self.surveys,
-            "failed": self._failure,
         }
 
     def lines(self) -> list[str]:
@@ -231,14 +231,6 @@ class Prune:
         if self.event_logs:
             lines.append(f"{verb} {counted(len(self.event_logs), 'event log')}")
         return [*lines, *(f"{verb} survey {each}" for each in self.surveys)]
-
-    def raise_failure(self) -> None:
-        """Raise a `StoreError` if something could not be removed: that and the rest are there."""
-        if self._failure:
-            raise StoreError(
-                f"Pruning stopped at a document that could not be removed: {self._failure}",
-                remedy="Check what may be done with the store's files, and prune again.",
-            )
 
 
 _ROLLING_LOG = "eventlog_v2_"
