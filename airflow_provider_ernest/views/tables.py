@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from airflow_provider_ernest.decision.goals import on_pareto_front
 from airflow_provider_ernest.documents.decisions import Alternative, Decision
 from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.documents.runs import Design, Observation, PastRun
@@ -116,10 +115,8 @@ def _table_of(
 def _shown(alternatives: Sequence[Alternative], marked: Alternative | None) -> list[Alternative]:
     if len(alternatives) <= MOST_ALTERNATIVES:
         return list(alternatives)
-    front = on_pareto_front([(each.seconds, each.expense) for each in alternatives])
-    on_front = [position for position, is_on in enumerate(front) if is_on]
-    step = max(1.0, (len(on_front) - 1) / (MOST_OF_THE_FRONT - 1))
-    kept = {on_front[round(step * number)] for number in range(int((len(on_front) - 1) / step + 0.5) + 1)}
+    on_front = [position for position, each in enumerate(alternatives) if each.is_pareto]
+    kept = {*on_front[:: len(on_front) // MOST_OF_THE_FRONT + 1], *on_front[-1:]}
     for position, each in enumerate(alternatives):
         if each.composition:
             kept.add(position)
