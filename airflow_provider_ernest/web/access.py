@@ -21,13 +21,8 @@ from sqlalchemy import select
 Teams = dict[str | None, set[str]]
 
 
-def dag_teams() -> Callable[[set[str]], Teams]:
-    """Groups DAGs by their teams in Airflow's database."""
-    return by_team
-
-
 def by_team(dag_ids: set[str]) -> Teams:
-    """The DAGs by their teams; None for those of no team.
+    """The DAGs by their teams in Airflow's database; None for those of no team.
 
     If Airflow has teams, a DAG that its database does not know is left out: nobody can tell whose it was.
     """
@@ -138,18 +133,9 @@ class Access:
         raise HTTPException(403, NO_RUN)
 
 
-def auth_manager() -> Any:
-    """Airflow's auth manager."""
-    return get_auth_manager()
-
-
-def current_access(
-    user: GetUserDep,
-    manager: Annotated[Any, Depends(auth_manager)],
-    teams: Annotated[Callable[[set[str]], Teams], Depends(dag_teams)],
-) -> Access:
-    """The access of the user who asks; HTTPException 401 without a login."""
-    return Access(user, manager, teams)
+def current_access(user: GetUserDep) -> Access:
+    """The access of the user who asks, by Airflow's auth manager; HTTPException 401 without a login."""
+    return Access(user, get_auth_manager(), by_team)
 
 
 AccessDep = Annotated[Access, Depends(current_access)]

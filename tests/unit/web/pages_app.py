@@ -1,18 +1,16 @@
 """The application of the pages for tests, with an auth manager whose answers the test decides."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
-from airflow.api_fastapi.core_api.security import get_user
+from airflow.api_fastapi.core_api.security import GetUserDep, get_user
 from fastapi import HTTPException
 from fastapi.testclient import TestClient
 from jsonschema import Draft202012Validator
 
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.views.run import RunRecord
-from airflow_provider_ernest.web.access import auth_manager, dag_teams
+from airflow_provider_ernest.web.access import Access, current_access
 from airflow_provider_ernest.web.answers import REFERENCE, schemas
 from airflow_provider_ernest.web.app import create_app
 from airflow_provider_ernest.web.models import model_store
@@ -95,9 +93,11 @@ def pages(
             raise HTTPException(401, "Not authenticated")
         return object()
 
+    def access(user: GetUserDep) -> Access:
+        return Access(user, manager or StubAuthManager(), teams)
+
     app.dependency_overrides[get_user] = user
-    app.dependency_overrides[auth_manager] = lambda: manager or StubAuthManager()
-    app.dependency_overrides[dag_teams] = lambda: teams
+    app.dependency_overrides[current_access] = access
     app.dependency_overrides[run_reader] = lambda: runs
     if store is not None:
         app.dependency_overrides[model_store] = lambda: store
