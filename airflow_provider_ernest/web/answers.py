@@ -188,18 +188,8 @@ class Limiter:
     there are places.
     """
 
-    def __init__(
-        self,
-        app: ASGIApp,
-        *,
-        at_once: int = MOST_AT_ONCE,
-        seconds_in_line: float = MOST_SECONDS_IN_LINE,
-        seconds: float = MOST_SECONDS,
-    ) -> None:
+    def __init__(self, app: ASGIApp) -> None:
         self.app = app
-        self._at_once = at_once
-        self._seconds_in_line = seconds_in_line
-        self._seconds = seconds
         # A semaphore belongs to its loop; a server has one, a test may have more.
         self._places: WeakKeyDictionary[AbstractEventLoop, Semaphore] = WeakKeyDictionary()
 
@@ -208,9 +198,9 @@ class Limiter:
         if scope["type"] != "http" or "/api/" not in scope["path"]:
             await self.app(scope, receive, send)
             return
-        places = self._places.setdefault(asyncio.get_running_loop(), Semaphore(self._at_once))
+        places = self._places.setdefault(asyncio.get_running_loop(), Semaphore(MOST_AT_ONCE))
         try:
-            await asyncio.wait_for(places.acquire(), self._seconds_in_line)
+            await asyncio.wait_for(places.acquire(), MOST_SECONDS_IN_LINE)
         except TimeoutError:
             await _refuse(scope, receive, send, BUSY)
             return
@@ -232,16 +222,12 @@ class Limiter:
 
         work = asyncio.ensure_future(self.app(scope, receive, unless_given_up))
         work.add_done_callback(ended)
-        await asyncio.wait({work}, timeout=self._seconds)
+        await asyncio.wait({work}, timeout=MOST_SECONDS)
         if work.done() or has_begun:
             await work
             return
         is_given_up = True
-        log.error(
-            "Ernest's page %r has waited %g s for the model store, and was given up",
-            scope["path"],
-            self._seconds,
-        )
+        log.error("Ernest's page %r was given up after %g s", scope["path"], MOST_SECONDS)
         await _refuse(scope, receive, send, NO_ANSWER)
 
 

@@ -49,10 +49,8 @@ def store(tmp_path):
 
 @pytest.fixture
 def _impatient(monkeypatch):
-    def soon(app):
-        return limiter.Limiter(app, seconds_in_line=0.2, seconds=0.2)
-
-    monkeypatch.setattr("airflow_provider_ernest.web.app.Limiter", soon)
+    monkeypatch.setattr(limiter, "MOST_SECONDS_IN_LINE", 0.2)
+    monkeypatch.setattr(limiter, "MOST_SECONDS", 0.2)
 
 
 @pytest.fixture
