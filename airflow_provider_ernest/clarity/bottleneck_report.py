@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from airflow_provider_ernest.clarity.replay_dynamic import thinned
 from airflow_provider_ernest.clarity.replay_scaled import replay_scaled
 from airflow_provider_ernest.decision.offers import NEARLY_CERTAIN, Offer
 from airflow_provider_ernest.documents.base import Origin, new_stamp
@@ -27,7 +28,7 @@ from airflow_provider_ernest.words import duration, percentage
 # Profiles looked through beyond a training's number of runs: other runs of the job may have come between.
 _NEWER_PROFILES = 100
 
-_MOST_SIZES = 48  # of more numbers of executors so many are replayed, closer together where they are few
+_MOST_SIZES = 48  # of more numbers of executors so many are replayed
 _LEAST_PERCENT = 0.5  # less is not worth a line
 
 # Fields of the report that come from the first run's profile.
@@ -105,7 +106,7 @@ def replay_opinion(
             problem=f"The runs' numbers of iterations are unknown, so {iterations} iterations cannot be "
             "replayed.",
         )
-    counts = _thinned(executors)
+    counts = thinned(executors, _MOST_SIZES)
     try:
         replayed = replay_scaled(
             profiles,
@@ -133,16 +134,6 @@ def replay_opinion(
         for size, seconds, (low, high) in zip(replayed.sizes, forecast.seconds.tolist(), bounds, strict=True)
     )
     return replace(replayed, sizes=sizes)
-
-
-def _thinned(executors: Sequence[int]) -> list[int]:
-    """At most `_MOST_SIZES` of them from the first to the last, at about equal ratios."""
-    counts = sorted(set(executors))
-    if len(counts) <= _MOST_SIZES:
-        return counts
-    first, last = counts[0], counts[-1]
-    wanted = [first * (last / first) ** (place / (_MOST_SIZES - 1)) for place in range(_MOST_SIZES)]
-    return sorted({min(counts, key=lambda count: abs(count - value)) for value in wanted})
 
 
 def bottleneck_table(report: BottleneckReport) -> list[str]:

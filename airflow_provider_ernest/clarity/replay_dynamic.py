@@ -122,19 +122,26 @@ def _waited_for_executors(log: EventLog, workers: Sequence[ExecutorRow]) -> Iter
             yield came - asked_at
 
 
+def thinned(counts: Sequence[int], most: int) -> list[int]:
+    """At most so many of them from the fewest to the most, at about equal ratios, each once."""
+    allowed = sorted(set(counts))
+    if len(allowed) <= most:
+        return allowed
+    wanted = np.geomspace(allowed[0], allowed[-1], most).tolist()
+    return sorted({min(allowed, key=lambda count: abs(count - each)) for each in wanted})
+
+
 def bounds_to_try(counts: Sequence[int], *, most_maxima: int = 8) -> tuple[ExecutorBounds, ...]:
     """Bounds for a run that may have these numbers of executors: some maxima, each with some initial numbers.
 
     Of each initial number one keeps all of them, and one gives them back down to the fewest allowed.
     """
-    allowed = sorted(set(counts))
-    wanted = np.geomspace(allowed[0], allowed[-1], most_maxima)
-    maxima = sorted({min(allowed, key=lambda count: abs(count - each)) for each in wanted.tolist()})
+    maxima = thinned(counts, most_maxima)
     found = {
         (minimum, initial, maximum)
         for maximum in maxima
-        for initial in {max(allowed[0], math.ceil(maximum * share)) for share in (0.0, 0.25, 0.5, 1.0)}
-        for minimum in (allowed[0], initial)
+        for initial in {max(maxima[0], math.ceil(maximum * share)) for share in (0.0, 0.25, 0.5, 1.0)}
+        for minimum in (maxima[0], initial)
     }
     return tuple(
         ExecutorBounds(minimum=minimum, initial=initial, maximum=maximum)
