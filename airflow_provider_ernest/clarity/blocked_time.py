@@ -60,12 +60,7 @@ class BlockedTime:
 
     limits: tuple[ResourceLimit, ...]  # what could be won at most, the most first
     seconds: Mapping[str, FloatColumn]  # that each task waited, by `BLOCKING`, (tasks,)
-    without: Mapping[str, Replayed]  # the run without that waiting
     replayed: Replayed  # as it was: what the limits are compared with
-
-    def stage_seconds_without(self, stage: StageKey, name: str) -> float:
-        """What a stage would have taken at most without the waiting for one thing."""
-        return min(self.replayed.stage_seconds[stage], self.without[name].stage_seconds[stage])
 
 
 def blocked_time(log: EventLog, *, plan: Plan | None = None) -> BlockedTime:
@@ -82,13 +77,12 @@ def blocked_time(log: EventLog, *, plan: Plan | None = None) -> BlockedTime:
     stages, stage_of = tasks.by_stage
     blocked = blocked_seconds(tasks, in_python=runs_python(log.stages, stages)[stage_of])
     as_it_was = replay(log, plan=plan)
-    without = {
-        name: replay(log, task_seconds=tasks.seconds - waiting, plan=plan) if waiting.any() else as_it_was
-        for name, waiting in blocked.items()
-    }
     total, limits = float(tasks.seconds.sum()), []
-    for name in BLOCKING:
-        waited, seconds = float(blocked[name].sum()), min(without[name].seconds, as_it_was.seconds)
+    for name, waiting in blocked.items():
+        waited, seconds = float(waiting.sum()), as_it_was.seconds
+        if waited:
+            without = replay(log, task_seconds=tasks.seconds - waiting, plan=plan)
+            seconds = min(without.seconds, seconds)
         won = 1.0 - seconds / as_it_was.seconds if as_it_was.seconds > 0 else 0.0
         limits.append(
             ResourceLimit(
@@ -102,7 +96,6 @@ def blocked_time(log: EventLog, *, plan: Plan | None = None) -> BlockedTime:
     return BlockedTime(
         limits=tuple(sorted(limits, key=lambda limit: limit.seconds_without)),
         seconds=blocked,
-        without=without,
         replayed=as_it_was,
     )
 

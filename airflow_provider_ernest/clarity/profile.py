@@ -63,7 +63,6 @@ MOST_STAGES = 60  # so many stages, the longest, have their own profile
 # Of a stage's task seconds; few for stages that take less than this share of the run, as most of many do.
 _MOST_QUANTILES, _FEW_QUANTILES, _SHORT_SHARE = 21, 5, 0.01
 
-_LITTLE_SHARE = 0.01  # of a stage's tasks' time: the replay without shorter waiting is not stored
 _SUMMED = (
     *("input_bytes", "input_records", "output_bytes", "result_bytes"),
     *("shuffle_remote_bytes", "shuffle_local_bytes", "shuffle_written_bytes"),
@@ -247,7 +246,6 @@ def _stage_profile(
     counted, own_seconds = tasks.only(tasks.succeeded), warm_up.own_seconds[stage.tasks][tasks.succeeded]
     is_short = span[1] - span[0] < _SHORT_SHARE * log.clean_seconds
     waited = {name: float(column[stage.tasks].sum()) for name, column in blocked.seconds.items()}
-    least = _LITTLE_SHARE * float(tasks.seconds.sum())
     sums: dict[str, Any] = {name: int(getattr(counted, name).sum()) for name in _SUMMED}
     return StageProfile(
         stage_id=row.stage_id,
@@ -267,11 +265,6 @@ def _stage_profile(
         **sums,
         spilled_bytes=int(counted.disk_spilled_bytes.sum()),
         blocked_seconds={name: rounded for name, value in waited.items() if (rounded := _rounded(value))},
-        seconds_without={
-            name: _rounded(blocked.stage_seconds_without(row.key, name))
-            for name, seconds in waited.items()
-            if seconds > least
-        },
         is_barrier=row.is_barrier,
         fills_cache=row.fills_cache,
     )

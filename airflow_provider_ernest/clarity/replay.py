@@ -16,7 +16,6 @@ import operator
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -28,7 +27,6 @@ from airflow_provider_ernest.eventlog.tables import (
     EventLog,
     FloatColumn,
     IntColumn,
-    StageKey,
     TaskColumns,
 )
 from airflow_provider_ernest.exceptions import EventLogError
@@ -52,15 +50,6 @@ class Replayed:
     def seconds(self) -> float:
         """From when all executors are there to the application's end."""
         return self.moments[self.plan.end]
-
-    @cached_property
-    def stage_seconds(self) -> Mapping[StageKey, float]:
-        """How long each attempt of a stage took from its first task's launch."""
-        return {
-            stage.row.key: self.moments[stage.ended]
-            - (float(self.began[stage.tasks].min()) if len(stage.tasks) else self.moments[stage.submitted])
-            for stage in self.plan.stages
-        }
 
 
 def replay(

@@ -118,7 +118,7 @@ class StageProfile(Document):
         default_factory=dict
     )  # by `BLOCKING`, summed over tasks; no zeros
     unmeasured_seconds: float = 0.0  # that they spent on `UNMEASURED`, likewise
-    # Of the stage, replayed without the waiting for each; left out where that was little.
+    # Of the stage, replayed without the waiting for each, as earlier versions told.
     seconds_without: dict[str, float] = field(default_factory=dict)
     # That each resource needs at least: its total use over its capacity (monotasks).
     ideal_seconds: dict[str, float] = field(default_factory=dict)

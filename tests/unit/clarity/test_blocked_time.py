@@ -68,8 +68,6 @@ def test_an_infinitely_fast_network_takes_the_waiting_off_the_stage():
     assert network.share_percent == pytest.approx(40.0)
     assert network.seconds_without == pytest.approx(7.0)
     assert network.improvement_percent == pytest.approx(100 * 4 / 11)
-    assert analysis.stage_seconds_without((0, 0), NETWORK) == pytest.approx(4.0)
-    assert analysis.stage_seconds_without((1, 0), NETWORK) == pytest.approx(2.0)
 
 
 def test_an_anomaly_of_scheduling_is_no_loss():

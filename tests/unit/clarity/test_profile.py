@@ -83,7 +83,6 @@ def test_what_a_network_bound_run_tells():
     computing, fetching = profile.stages
     assert computing.name == "collect at etl.py:12", "the folders are nobody's business"
     assert (computing.reads_input, fetching.reads_input, fetching.parents) == (True, False, (0,))
-    assert fetching.seconds_without[profiles.NETWORK] == pytest.approx(1.0)
 
 
 def test_the_capacity_is_what_was_given_or_what_the_tasks_got():
