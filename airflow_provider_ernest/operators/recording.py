@@ -24,7 +24,7 @@ from airflow_provider_ernest.documents.decisions import (
 )
 from airflow_provider_ernest.documents.profiles import PRODUCTION, SAMPLE, Capacity, ProfileRecord
 from airflow_provider_ernest.documents.runs import Observation, ReplayedSize, RunConditions
-from airflow_provider_ernest.eventlog.run_facts import read_run
+from airflow_provider_ernest.eventlog.run_facts import Sizes, has_dynamic_allocation, read_run
 from airflow_provider_ernest.exceptions import ErnestError, MissingResourceError
 from airflow_provider_ernest.hooks.store_location import model_store
 from airflow_provider_ernest.operators.task_context import (
@@ -179,21 +179,16 @@ def median_bandwidth(machines: Sequence[Machine]) -> ClusterBandwidth | None:
 
 
 def keep_marks(marks: Sequence[ModelMark], *, callbacks: Any, context: Context, log: Any) -> None:
-    """Save new marks and call the callbacks, see `notify_stale`. Never fails the task."""
+    """Save new marks and call each callback for each mark. Never fails the task.
+
+    The context has ``ernest_mark``, the `ModelMark`, so that a notifier's templates may say
+    ``{{ ernest_mark.reason }}``. `callbacks` is one or a list: callables that take the context, or notifiers.
+    """
     if not marks:
         return
     for mark in marks:
         log.warning("STALE: the model %s of %r. %s", mark.model_id, mark.job, mark.reason)
     keep(*marks, what="That the model is stale", log=log)
-    notify_stale(callbacks, context=context, marks=marks, log=log)
-
-
-def notify_stale(callbacks: Any, *, context: Context, marks: Sequence[ModelMark], log: Any) -> None:
-    """Call each callback for each mark. An exception of a callback is a warning and fails no task.
-
-    The context has ``ernest_mark``, the `ModelMark`, so that a notifier's templates may say
-    ``{{ ernest_mark.reason }}``. `callbacks` is one or a list: callables that take the context, or notifiers.
-    """
     for mark in {mark.id: mark for mark in marks}.values():
         what = f"that model {mark.model_id} is stale"
         notify(callbacks, {**context, "ernest_mark": mark}, what=what, log=log)
@@ -299,7 +294,6 @@ class Recording:
     def _replayed(self, run: TimedRun) -> tuple[ReplayedSize | None, float | None]:
         """A run under dynamic allocation on a fixed number of executors, and how many it had on average."""
         from airflow_provider_ernest.clarity.replay_dynamic import replayed_at_fixed_sizes
-        from airflow_provider_ernest.eventlog.run_facts import Sizes, has_dynamic_allocation
 
         if run.log is None or not has_dynamic_allocation(run.log.properties) or run.seconds <= 0:
             return None, None

@@ -31,7 +31,7 @@ from airflow_provider_ernest.settings import (
 )
 from airflow_provider_ernest.settings.goal import FAIL
 from airflow_provider_ernest.settings.values import flag, require_type
-from airflow_provider_ernest.task_group.history import history_tasks, next_input_of, refuse_without_cluster
+from airflow_provider_ernest.task_group.history import history_tasks, refuse_without_cluster
 from airflow_provider_ernest.task_group.training import (
     OPERATORS,
     WITHOUT_DESIGN,
@@ -190,7 +190,7 @@ class ErnestTaskGroup(TaskGroup):
                         job=job,
                         history=history,
                         goal=goal,
-                        next_input=next_input_of(input),
+                        next_input=input,
                         explore=explore,
                         model=model or ModelSettings(),
                     )

@@ -27,7 +27,7 @@ def history_tasks(
     job: SparkJob,
     history: EventLogs | None,
     goal: SizingGoal,
-    next_input: ExpectedInput | None,
+    next_input: Any,
     explore: Exploration | None,
     model: ModelSettings,
 ) -> ChooseConfigOperator:
@@ -46,6 +46,8 @@ def history_tasks(
             "leaves nothing to learn from",
             remedy='Give history=EventLogs("s3a://BUCKET/FOLDER"), or a cluster for sample runs.',
         )
+    if next_input is not None:
+        require_type("input", next_input, ExpectedInput)
     if explore is not None:
         require_type("explore", explore, Exploration)
     _check(history, goal, model, explores=explore is not None)
@@ -109,14 +111,6 @@ def _check(history: EventLogs, goal: SizingGoal, model: ModelSettings, *, explor
             f"is needed for {needed} in dollars: event logs tell no price",
             remedy="Give the dollars for one executor and hour.",
         )
-
-
-def next_input_of(stated: Any) -> ExpectedInput | None:
-    """What the next run reads, where that is stated; another description of an input is refused."""
-    if stated is not None:
-        require_type("input", stated, ExpectedInput)
-    found: ExpectedInput | None = stated
-    return found
 
 
 def refuse_without_cluster(**stated: Any) -> None:

@@ -26,7 +26,7 @@ from airflow_provider_ernest.lineage import (
     input_dataset,
     lineage_of,
 )
-from airflow_provider_ernest.operators.recording import notify_stale
+from airflow_provider_ernest.operators.recording import notify
 from tests.examples import decision_record, mark, model, production_run
 from tests.unit.operators.submissions import events, handle, production
 
@@ -188,7 +188,8 @@ def test_the_examples_of_messages_work(capsys, caplog):
         exec(example, names)
     note, _mail = names["on_stale"]
     stale = mark(job="enrich", cause=AGE, reason="It is old.")
-    notify_stale(note, context={"ti": SimpleNamespace()}, marks=[stale], log=logging.getLogger("task"))
+    told = {"ti": SimpleNamespace(), "ernest_mark": stale}
+    notify(note, told, what="that its model is stale", log=logging.getLogger("task"))
 
     assert capsys.readouterr().out == "enrich on m5.large: It is old.\n"
     assert not caplog.messages

@@ -18,10 +18,10 @@ from airflow_provider_ernest.eventlog.reading import read_event_log
 from airflow_provider_ernest.hooks.store_location import model_store
 from airflow_provider_ernest.operators import recording
 from airflow_provider_ernest.operators.recording import (
+    keep_marks,
     keep_profile,
     median_bandwidth,
     network_capacity,
-    notify_stale,
 )
 from airflow_provider_ernest.spark.machines import Bandwidth
 from airflow_provider_ernest.store.store import ModelStore
@@ -126,7 +126,7 @@ def mark(number: int = 1) -> ModelMark:
 
 
 def tell(callbacks, context, *marks: ModelMark) -> None:
-    notify_stale(callbacks, context=context, marks=marks or (mark(),), log=LOG)
+    keep_marks(marks or (mark(),), callbacks=callbacks, context=context, log=LOG)
 
 
 class Noted(BaseNotifier):
@@ -192,5 +192,6 @@ def test_one_that_fails_is_a_warning_and_the_next_is_called(callback, words, con
 
     assert len(told) == 1
     warnings = [record for record in caplog.records if record.name == "task"]
-    assert [record.levelname for record in warnings] == ["WARNING"]
-    assert re.search(words, warnings[0].getMessage())
+    assert [record.levelname for record in warnings] == ["WARNING", "WARNING"]
+    assert warnings[0].getMessage().startswith("STALE: the model model-1")
+    assert re.search(words, warnings[1].getMessage())
