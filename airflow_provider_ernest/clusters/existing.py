@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from airflow_provider_ernest.clusters.base import ClusterHandle, Kind, register
 from airflow_provider_ernest.exceptions import ClusterLostError, InvalidParameterError
 from airflow_provider_ernest.settings import ConnectedCluster
-from airflow_provider_ernest.spark.machines import Machine, MasterState
+from airflow_provider_ernest.spark.machines import Machine, MasterState, read_state
 
 log = logging.getLogger(__name__)
 
@@ -87,8 +87,6 @@ def _has_port(address: str) -> bool:
 
 def _ask_master(spec: ConnectedCluster, addresses: Sequence[str]) -> tuple[str, MasterState] | None:
     """Where the standalone master has its page, and its state; None where nothing answers."""
-    from airflow_provider_ernest.spark.machines import read_state
-
     if spec.web_url:
         return spec.web_url, read_state(spec.web_url, timeout_seconds=_ANSWER_SECONDS)
     for address in addresses:

@@ -34,7 +34,7 @@ from airflow_provider_ernest.exceptions import (
     InvalidDocumentError,
     InvalidParameterError,
 )
-from airflow_provider_ernest.processes import ProcessIdentity
+from airflow_provider_ernest.processes import ProcessIdentity, end_processes, find_by_environment
 from airflow_provider_ernest.words import duration
 
 log = logging.getLogger(__name__)
@@ -146,8 +146,6 @@ class LocalCluster:
 
     def terminate(self) -> str:
         """End the cluster, whatever is left of it, from any process of the user; returns what was done."""
-        from airflow_provider_ernest.processes import end_processes, find_by_environment
-
         began = time.monotonic()
         state = self._files.read_state()
         done = []

@@ -15,6 +15,7 @@ from airflow_provider_ernest.lineage import EmitsLineage
 from airflow_provider_ernest.links.spark_history import ModelFitLink
 from airflow_provider_ernest.operators.task_context import (
     OfJob,
+    end_unless_begun,
     failure_pushed,
     no_vain_retries,
     origin_of,
@@ -182,7 +183,6 @@ class ChooseConfigOperator(OfJob, EmitsLineage, BaseOperator):
             with_exploration,
             with_stored_models,
         )
-        from airflow_provider_ernest.operators.task_context import end_unless_begun
 
         if self.training_begins_with:
             end_unless_begun(context, self.training_begins_with)

@@ -13,10 +13,12 @@ from airflow_provider_ernest.lineage import EmitsLineage
 from airflow_provider_ernest.links.spark_history import ModelFitLink
 from airflow_provider_ernest.operators.task_context import (
     OfJob,
+    artifact_hash,
     end_unless_begun,
     failure_pushed,
     no_vain_retries,
     origin_of,
+    pushed_conditions,
 )
 from airflow_provider_ernest.settings import ModelSettings, SampledInput, SizingGoal, SparkJob
 from airflow_provider_ernest.settings.bounds import AVERAGING
@@ -217,7 +219,6 @@ class FitModelOperator(OfJob, EmitsLineage, BaseOperator):
     ) -> Model:
         from airflow_provider_ernest.documents.models import HistoryBasis
         from airflow_provider_ernest.history.sizes import with_replays_that_meet
-        from airflow_provider_ernest.operators.task_context import artifact_hash, pushed_conditions
         from airflow_provider_ernest.prediction.training import train
         from airflow_provider_ernest.privacy import without_credentials
 

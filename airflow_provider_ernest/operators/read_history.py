@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import BaseOperator, Context
 
 from airflow_provider_ernest.hooks.store_location import model_store
-from airflow_provider_ernest.operators.task_context import OfJob, failure_pushed, no_vain_retries
+from airflow_provider_ernest.operators.task_context import (
+    OfJob,
+    failure_pushed,
+    folder,
+    no_vain_retries,
+    pushed_conditions,
+)
 from airflow_provider_ernest.settings import EventLogs, ExpectedInput, SampledInput, SparkJob
 from airflow_provider_ernest.settings.values import (
     as_template,
@@ -213,7 +219,6 @@ class ReadHistoryOperator(OfJob, BaseOperator):
         from airflow_provider_ernest.history.reading import in_processes
         from airflow_provider_ernest.history.scan import profiles
         from airflow_provider_ernest.history.sizes import basis_of, runs_to_profile
-        from airflow_provider_ernest.operators.task_context import folder
 
         wanted = runs_to_profile(runs)
         read = profiles(wanted, reader=in_processes(logs.processes), cache=folder("history"))
@@ -256,7 +261,6 @@ class ReadHistoryOperator(OfJob, BaseOperator):
         from airflow_provider_ernest.history.jobs import JobNames, may_be_of
         from airflow_provider_ernest.history.reading import in_processes
         from airflow_provider_ernest.history.scan import Scan
-        from airflow_provider_ernest.operators.task_context import folder
 
         if logs.place is None:
             return
@@ -289,7 +293,6 @@ class ReadHistoryOperator(OfJob, BaseOperator):
     def _of_type(self, each: Mapping[str, Any], logs: EventLogs, runs: Sequence[PastRun]) -> History:
         from airflow_provider_ernest.documents.decisions import ProductionRun
         from airflow_provider_ernest.history.observations import History, observations_of, with_recorded
-        from airflow_provider_ernest.operators.task_context import pushed_conditions
 
         name, job = each["instance_type"], self._rendered_job()
         if job.sample_iterations != job.iterations:

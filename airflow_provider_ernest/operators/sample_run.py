@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from airflow.sdk import BaseOperator
 
-from airflow_provider_ernest.exceptions import InvalidParameterError
+from airflow_provider_ernest.exceptions import InvalidParameterError, SampleRunError
 from airflow_provider_ernest.lineage import EmitsLineage
 from airflow_provider_ernest.links.spark_history import ModelFitLink, SparkHistoryLink
 from airflow_provider_ernest.operators.task_context import (
@@ -20,6 +20,7 @@ from airflow_provider_ernest.operators.task_context import (
     no_vain_retries,
     origin_of,
     owner_of,
+    pushed_conditions,
     rendered_texts,
     staging,
 )
@@ -233,7 +234,6 @@ class SampleRunOperator(OfJob, EmitsLineage, BaseOperator):
             network_capacity,
             record_in_time,
         )
-        from airflow_provider_ernest.operators.task_context import pushed_conditions
 
         artifact_sha256 = optional_text(self.artifact_sha256)
 
@@ -344,7 +344,6 @@ class DriverSubmission:
 
     def run(self) -> None:
         """Submit it and wait for its end. Must be called from the task's main thread."""
-        from airflow_provider_ernest.exceptions import SampleRunError
         from airflow_provider_ernest.spark.runs import RunWatch
 
         request = self._request

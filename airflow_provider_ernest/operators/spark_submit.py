@@ -16,13 +16,13 @@ from airflow_provider_ernest.clusters.base import ClusterHandle
 from airflow_provider_ernest.clusters.ec2.spec import EC2
 from airflow_provider_ernest.clusters.emr.spec import EMR
 from airflow_provider_ernest.clusters.local_spec import LOCAL
-from airflow_provider_ernest.exceptions import InvalidParameterError
+from airflow_provider_ernest.exceptions import InvalidParameterError, SampleRunError
 from airflow_provider_ernest.lineage import EmitsLineage
 from airflow_provider_ernest.links.spark_history import SparkHistoryLink
 from airflow_provider_ernest.operators.task_context import event_logs, no_vain_retries, rendered_texts
 from airflow_provider_ernest.settings.values import NOTHING, optional_document
 from airflow_provider_ernest.spark.sizing import SIZES, event_log_conf, refuse_sizes
-from airflow_provider_ernest.spark.submit import ErnestSubmitHook, SubmittedRun
+from airflow_provider_ernest.spark.submit import ErnestSubmitHook, SubmittedRun, driver_conf
 
 
 class ErnestSparkSubmitOperator(EmitsLineage, SparkSubmitOperator):
@@ -99,15 +99,12 @@ class ErnestSparkSubmitOperator(EmitsLineage, SparkSubmitOperator):
         """Submit, wait for the end, and record it."""
         from airflow.providers.common.compat.sdk import AirflowException
 
-        from airflow_provider_ernest.exceptions import SampleRunError
         from airflow_provider_ernest.operators.recording import Recording, timed_here
 
         try:
             if self.cluster:
                 self._event_logs = str(event_logs(context))
-                with no_vain_retries():
-                    super().execute(context)
-            else:
+            with no_vain_retries():
                 super().execute(context)
         except SampleRunError as error:
             # Users of the stock operator expect its exception.
@@ -172,8 +169,6 @@ class ErnestSparkSubmitOperator(EmitsLineage, SparkSubmitOperator):
 
     def _submit_options(self) -> dict[str, Any]:
         """The stock operator's arguments as the user set them, by the hook's names for them."""
-        from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
-
         ours = {"self", "conf", "conn_id", "application_args", "name"}
         names = [name for name in inspect.signature(SparkSubmitHook.__init__).parameters if name not in ours]
         # The stock operator keeps each under its name or, if it is no template field, behind an underscore.
@@ -183,8 +178,6 @@ class ErnestSparkSubmitOperator(EmitsLineage, SparkSubmitOperator):
 
 def driver_properties(handle: ClusterHandle, conf: Mapping[str, str]) -> dict[str, str]:
     """The properties of a cluster and of a driver on this host, and the user's own, which win."""
-    from airflow_provider_ernest.spark.submit import driver_conf
-
     given = {**handle.spark_conf(), **conf}
     # A local cluster's handle already has its drivers' properties.
     return given if handle.kind == LOCAL else {**given, **driver_conf(handle.master_url, conf=given)}

@@ -16,11 +16,11 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from airflow_provider_ernest.exceptions import ErnestError, InvalidParameterError
-from airflow_provider_ernest.hooks.aws import aws_clients
+from airflow_provider_ernest.hooks.aws import aws_clients, s3_clients
 from airflow_provider_ernest.hooks.store_location import configured, store_root
 from airflow_provider_ernest.settings.job import SampledInput, SparkJob
 from airflow_provider_ernest.settings.values import as_template, is_template, optional_document, settings_of
-from airflow_provider_ernest.spark.artifact import dependency_options
+from airflow_provider_ernest.spark.artifact import artifact_paths, dependency_options, hash_where_readable
 from airflow_provider_ernest.words import duration
 
 if TYPE_CHECKING:
@@ -199,9 +199,6 @@ def artifact_hash(application: str | None, submit_options: Mapping[str, Any], *,
     Raises:
         MissingResourceError: the application's path is local, and cannot be read.
     """
-    from airflow_provider_ernest.hooks.aws import s3_clients
-    from airflow_provider_ernest.spark.artifact import artifact_paths, hash_where_readable
-
     if application is None:
         return None
     own, *dependencies = artifact_paths(application, submit_options)
