@@ -174,8 +174,6 @@ def _not_from(decision: Decision, goal: SizingGoal, offer: Offer, per_month: flo
         return "what an executor costs is not known; state price_per_hour"
     if not per_month:
         return "the history does not tell how often the job runs; state runs_per_month"
-    if decision.config.executors not in offer.counts:
-        return f"the decided {decision.config.executors} are not among the offered sizes"
     return ""
 
 
