@@ -17,7 +17,7 @@ const STRAGGLERS_AT_FIRST = 10;
 const LEAST_PERCENT = 5;
 
 /** Resources of which ideal times are told, in this order. */
-const RESOURCES = ["cpu", "disk", "network"];
+const RESOURCES = ["cpu", "network"];
 
 function ideal(resource) {
   return numeric(`ideal_${resource}`, `Ideal, ${resourceName(resource)}`, number, {
