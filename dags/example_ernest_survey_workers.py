@@ -30,10 +30,11 @@ with DAG(
     # [START ernest]
     @task
     def read(share: int) -> int:
+        from airflow_provider_ernest.history.reading import in_processes
         from airflow_provider_ernest.history.scan import LogFinder, Scan
 
         logs = [str(log.place) for log in LogFinder().find([LOGS])][share::SHARES]
-        return sum(1 for _ in Scan(logs, processes=1, cache=CACHE))
+        return sum(1 for _ in Scan(logs, reader=in_processes(1), cache=CACHE))
 
     survey = BashOperator(
         task_id="survey",
