@@ -291,15 +291,15 @@ class HistoryForecast(Forecast):
         offer, basis = self.offer, self._basis
         self._shares = np.array([offer.model_share(count) for count in offer.counts])
         by_model = self._modelled.seconds if self._modelled else np.ones(len(offer.counts))
-        self._replayed, spreads = by_model, np.ones(len(offer.counts))
+        self._replayed, self._spreads = by_model, np.ones((2, len(offer.counts)))  # below and above
         if replays := basis.replays:
             self._replayed = replayed_seconds(replays, offer.counts, scale=self.scale)
-            own = replayed_spread(replays, offer.counts, scale=self.scale)
+            own = np.array(replayed_spreads(replays, offer.counts, scale=self.scale))
             regimes = self._model.regimes
-            spreads = np.maximum(
-                own * [each.widening for each in regimes], [each.least_log_spread for each in regimes]
+            widened = own * [each.widening for each in regimes]
+            self._spreads = np.hypot(
+                np.maximum(widened, [each.least_log_spread for each in regimes]), basis.input_noise
             )
-        self._spreads = np.hypot(spreads, basis.input_noise)
         self._widening: Widening | None = None
         if self._modelled:  # as wide as if the inputs' noise were added to the model's intervals
             low, high = self._modelled.likely
@@ -323,7 +323,8 @@ class HistoryForecast(Forecast):
             return np.maximum(limits + startup, 0.0) / (1.0 + startup / seconds)
 
         with np.errstate(divide="ignore"):
-            by_replay = ndtr(np.log(clean(self._replayed) / self._replayed) / self._spreads)
+            distances = np.log(clean(self._replayed) / self._replayed)
+            by_replay = ndtr(distances / np.where(distances < 0, *self._spreads))
         if self._modelled is None or self._widening is None:
             return np.asarray(by_replay, dtype=np.float64)
         seconds = self._modelled.seconds
@@ -342,13 +343,15 @@ class HistoryForecast(Forecast):
         if self._modelled is None or self._basis.replays is None or not self._basis.is_determined:
             return ""
         lows, highs = self._modelled.likely
-        reach = np.exp(LIKELY_DEVIATIONS * self._spreads)
+        below, above = np.exp(LIKELY_DEVIATIONS * self._spreads)
+        is_apart = (self._replayed * above < lows) | (self._replayed / below > highs)
         apart = [
             (abs(float(np.log(said / seconds))), count, said, np.array([low, high]))
-            for count, said, factor, seconds, low, high in zip(
-                self.offer.counts, self._replayed, reach, self._modelled.seconds, lows, highs, strict=True
+            for count, said, seconds, low, high in zip(
+                *(np.array(each)[is_apart] for each in (self.offer.counts, self._replayed)),
+                *(each[is_apart] for each in (self._modelled.seconds, lows, highs)),
+                strict=True,
             )
-            if said * factor < low or said / factor > high
         ]
         if not apart:
             return ""
@@ -375,7 +378,21 @@ def replayed_seconds(replays: Replays, counts: Sequence[int], *, scale: float) -
     return np.asarray(np.exp(found) * beyond, dtype=np.float64)
 
 
-def replayed_spread(replays: Replays, counts: Sequence[int], *, scale: float) -> FloatArray:
-    """Standard deviation of log(seconds) of a single run as replayed, shape (n,)."""
-    doublings = np.abs(np.log2(np.array(counts)[:, None] / np.array(replays.met))).min(axis=1)
-    return np.asarray(np.hypot(replays.noise, replays.spread * np.hypot(doublings, np.log2(scale))))
+def doublings_from_runs(replays: Replays, counts: Sequence[int]) -> FloatArray:
+    """How many doublings of the executors each lies above the nearest that ran, shape (n,); fewer below 0."""
+    doublings = np.log2(np.array(counts)[:, None] / np.array(replays.met))
+    nearest = np.abs(doublings).argmin(axis=1)[:, None]
+    return np.asarray(np.take_along_axis(doublings, nearest, axis=1)[:, 0], dtype=np.float64)
+
+
+def replayed_spreads(
+    replays: Replays, counts: Sequence[int], *, scale: float
+) -> tuple[FloatArray, FloatArray]:
+    """Standard deviations of log(seconds) of single runs below and above a replay, shape (n,) each.
+
+    More executors than ran get into each other's way, of which a replayed run tells nothing: they take longer
+    than the replay says, and hardly ever less (docs/evidence/accuracy.md). Fewer take less.
+    """
+    doublings, grown = doublings_from_runs(replays, counts), np.log2(scale)
+    below, above = (np.hypot(np.maximum(side * doublings, 0.0), grown) for side in (-1.0, 1.0))
+    return np.hypot(replays.noise, replays.spread * below), np.hypot(replays.noise, replays.spread * above)

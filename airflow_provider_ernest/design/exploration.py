@@ -22,7 +22,13 @@ from scipy.special import ndtri
 import airflow_provider_ernest.words as words
 from airflow_provider_ernest.decision.deciding import Offered, decide
 from airflow_provider_ernest.decision.goals import HOPELESS, TOLERANCE, Goal
-from airflow_provider_ernest.decision.offers import LIKELY, Forecast, Offer, replayed_seconds
+from airflow_provider_ernest.decision.offers import (
+    LIKELY,
+    Forecast,
+    Offer,
+    doublings_from_runs,
+    replayed_seconds,
+)
 from airflow_provider_ernest.design.preposterior import MISSED, Play, Production, Worth, spread
 from airflow_provider_ernest.documents.base import time_of
 from airflow_provider_ernest.documents.decisions import (
@@ -309,17 +315,17 @@ class _Draws(NamedTuple):
 def _draws(offer: Offer, forecast: Forecast, goal: Goal) -> _Draws:
     """Of past runs those of the terms and of the replay, each with its share of a size that was not tried.
 
-    A replay is off by a factor for each doubling from where runs were made, another in each draw.
+    A replay is off by a factor for each doubling from where runs were made, another in each draw, and to one
+    side: see `replayed_spreads`.
     """
     basis = offer.model.basis
     replays = None if basis is None else basis.replays
     if basis is None or replays is None:
         return _of_terms(offer, forecast, goal)
-    octaves = np.log2(np.array(offer.counts)[:, None] / np.array(replays.met))
-    nearest = np.take_along_axis(octaves, np.abs(octaves).argmin(axis=1)[:, None], axis=1)[:, 0]
     deviates = ndtri((np.random.default_rng(0).permutation(DRAWS) + 0.5) / DRAWS)
     said = np.log(replayed_seconds(replays, offer.counts, scale=forecast.scale))
-    means = said + replays.spread * deviates[:, None] * nearest
+    off = replays.spread * doublings_from_runs(replays, offer.counts)
+    means = said + np.maximum(deviates, 0.0)[:, None] * off
     places = np.arange(DRAWS)
     replayed = _Draws(np.full(DRAWS, 1.0 / DRAWS), places, means, np.full_like(means, replays.noise))
     if not (basis.is_modelled and basis.is_determined):

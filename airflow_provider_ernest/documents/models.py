@@ -148,10 +148,10 @@ class AveragingPrior(Document):
     memory_cut: tuple[float, ...] = (0.07, 0.03)
     disturbed_run: float = 0.025  # the probability that a conspicuous run was disturbed
     disturbed_spread: float = 0.7  # the relative standard deviation of runs in another regime or disturbed
-    # the probability that from some number beyond the observed ones more executors do not help; how far
-    # beyond is in `prediction.averaging`
-    plateau: float = 0.2
-    plateau_observed: float = 0.1  # the probability that they already did not within the observed ones
+    # the probability that executors beyond the observed ones help less than the terms say; how much less they
+    # do is in `prediction.averaging`
+    plateau: float = 0.15
+    plateau_observed: float = 0.1  # that from some number within the observed ones on they did not help
     # the probability that inputs beyond the observed ones consist of other rows, likewise. 0 where all are
     # samples of one input, or where it is told what they consist of
     other_shape: float = 0.6

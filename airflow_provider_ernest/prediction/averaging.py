@@ -19,7 +19,7 @@ from typing import Self, Unpack
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
-from scipy.special import log_ndtr, ndtri_exp
+from scipy.special import log_ndtr, ndtri, ndtri_exp
 
 from airflow_provider_ernest.documents.models import AveragingPrior
 from airflow_provider_ernest.exceptions import FitError, InvalidParameterError, TooFewObservationsError
@@ -370,40 +370,50 @@ def _none_negative(
     return np.where(subsets, np.maximum(means + deviations, 0.0), 0.0), log_probabilities
 
 
-# What no run could show: plateaus beyond the observed executors, other shapes beyond the observed inputs.
+# What no run could show: executors beyond the observed ones that help less, and inputs of other shapes.
 #
-# Times stop falling where tasks run out, or where the driver or a shared store is the limit. Inputs much
-# larger than all observed ones may consist of other rows. Runs on fewer executors, or on smaller inputs, tell
-# neither. So each draw gets a place beyond which it is so, and predictions further out are made with it. How
-# near these places are follows from how far the runs lie apart: a job seen over many doublings may be trusted
-# for a few more.
+# Beyond the observed executors time falls more slowly than any sum of terms says: executors get into each
+# other's way (TPC-H's query 9 on 100 executors has three times the work that it has on 2), tasks run out, or
+# the driver or a shared store is the limit. So some draws get less and less of each further executor. Inputs
+# much larger than all observed ones may consist of other rows. Smaller ones do not tell that, so each draw
+# gets a place beyond which it is so; how near follows from how far the runs lie apart: a job seen over many
+# doublings may be trusted for a few more.
+
+LOST_SPREAD = 0.4
+"""What is lost of each doubling of the executors, of 1 that it would gain: the standard deviation of a
+half-normal. Chosen with half of TPC-H's queries (docs/evidence/accuracy.md)."""
 
 OCTAVES_OF_ONE = 0.25
-"""Doublings that a single number of executors, or a single input, counts for as having been observed."""
+"""Doublings that a single input counts for as having been observed."""
 
 STEEPNESS = 3.0  # near the observed range hardly anything changes, far from it nearly everything may
-FURTHEST_OCTAVES = 60.0  # further than any cluster or input: such a draw sees no change at all
+FURTHEST_OCTAVES = 60.0  # further than any input: such a draw sees no change at all
 SEED = 1
 
 
 class Unseen:
-    """From where on each of k draws, by its place, follows another law, independent of all else."""
+    """What each of k draws, by its place, says of runs beyond the observed ones, independent of all else."""
 
     def __init__(self, points: Points, prior: AveragingPrior, *, places: IntArray) -> None:
         generator = np.random.default_rng(SEED)
         even = (np.arange(DRAWS) + 0.5) / DRAWS
         beyond, larger, smaller = (generator.permutation(even)[places] for _ in range(3))
-        least_workers, most_workers = float(points.workers.min()), float(points.workers.max())
+        self._most_workers = float(points.workers.max())
         least_scale, most_scale = float(points.scale.min()), float(points.scale.max())
         scales = float(np.log2(most_scale / least_scale))
-        # Beyond these, more executors do no work that spreads, (k,).
-        self.most_workers = most_workers * np.exp2(
-            octaves_until(beyond, prior.plateau, seen=float(np.log2(most_workers / least_workers)))
-        )
+        # Of each doubling beyond, the share that still speeds up work that spreads, (k,).
+        lost = np.where(beyond < prior.plateau, beyond / max(prior.plateau, NO_TIME), 0.0)
+        self._gained = 1.0 - np.minimum(LOST_SPREAD * ndtri((1.0 + lost) / 2.0), 1.0)
         # Larger and smaller inputs may be of another shape than those observed, (k,).
         self._most_scale = most_scale * np.exp2(octaves_until(larger, prior.other_shape, seen=scales))
         self._least_scale = least_scale / np.exp2(octaves_until(smaller, prior.other_shape, seen=scales))
         self._shape_spread = prior.other_shape_spread
+
+    def busy(self, workers: FloatArray, *, draws: NDArray[np.bool_]) -> FloatArray:
+        """What n numbers of executors are worth by those of the draws, (k,), that a mask names, (m, n)."""
+        beyond = np.maximum(workers / self._most_workers, 1.0)
+        worth = self._most_workers * beyond ** self._gained[draws, None]
+        return np.asarray(np.minimum(workers, worth), dtype=np.float64)
 
     def variance(self, scale: FloatArray) -> FloatArray:
         """Of log(seconds) by the shape of inputs of n scales, by draw, shape (k, n)."""
@@ -463,7 +473,7 @@ class Posterior:
         columns = np.empty((len(coefficients), len(executors), len(self.terms)))
         for position, counting in enumerate(self.evidence.countings):
             these = self.draws.counting == position
-            busy = np.minimum(workers, self.unseen.most_workers[these, None])
+            busy = self.unseen.busy(workers, draws=these)
             of_each = np.broadcast_arrays(executors, scale, width, busy)[:3]
             of_draws = Runs(
                 executors=of_each[0].ravel(),

@@ -53,9 +53,26 @@ def prior_for(observations: Sequence[Observation], prior: AveragingPrior | None 
     known = replace(known, least_fixed_seconds=least_fixed_seconds(observations))
     counted = bool(observations) and all(run.hosts or run.from_history for run in observations)
     if counted:
-        known = replace(known, driver_share=0.0, noise_seconds=max(known.noise_seconds, NOISE_SECONDS))
+        known = with_counted_executors(known)
+        known = replace(known, noise_seconds=max(known.noise_seconds, NOISE_SECONDS))
     is_told = counted or any(run.row_width != 1.0 for run in observations)
     return replace(known, other_shape=0.0) if is_told else known
+
+
+CONTENTION, SLOWED = 0.9, 0.6
+"""Where executors were counted, the driver's share cannot be what slows more of them down: the probability
+that their work grows with their number (so that a part does not spread), and that those beyond the observed
+ones help less. Chosen with half of TPC-H's queries (docs/evidence/accuracy.md)."""
+
+
+def with_counted_executors(prior: AveragingPrior) -> AveragingPrior:
+    """The prior where Spark counted the executors: none is the driver's, and they slow each other down."""
+    beliefs = [
+        replace(each, probability=max(each.probability, CONTENTION)) if each.name == "scale" else each
+        for each in prior.beliefs
+    ]
+    plateau = max(prior.plateau, SLOWED) if prior.plateau > 0 else 0.0
+    return replace(prior, driver_share=0.0, beliefs=tuple(beliefs), plateau=plateau)
 
 
 def least_fixed_seconds(observations: Sequence[Observation]) -> float:

@@ -142,7 +142,7 @@ def on_a_lake(sized: Sized) -> None:
         instance_type="lake",
         price_per_hour=0.3,
     )
-    goal = {"deadline_seconds": 240, "price_per_hour": None, "max_executors": 8}
+    goal = {"deadline_seconds": 285, "price_per_hour": None, "max_executors": 8}
     logs = sized.folder / "logs"
     logs.mkdir()
     conf = {"spark.eventLog.enabled": "true", "spark.eventLog.dir": f"file://{logs}"}

@@ -133,7 +133,7 @@ def test_runs_of_one_size_are_followed_by_one_near_it_that_says_what_it_tells_an
         ({"of": goal(600.0), "only": 16}, "no size that was not tried yet keeps the goal in 80 % of runs."),
         ({"per_month": None}, "state runs_per_month."),
         ({"fallback_reason": "no model"}, "it starts only from a fixed number"),
-        ({"of": goal(4000.0), "only": 2, "per_month": 1.0}, "missed deadlines included."),
+        ({"of": goal(700.0), "per_month": 0.2}, "missed deadlines included."),
     ],
 )
 def test_no_run_explores_where_it_may_not_and_a_sentence_says_why(changes, why):
@@ -197,6 +197,27 @@ def test_a_replay_of_runs_of_one_size_is_explored_by_too():
     assert proposed(offer(runs([12] * 5), basis=basis)).executors in (6, 8, 10)
     none = HistoryBasis(executors=12, is_modelled=True, is_determined=False)
     assert proposed(offer(runs([12] * 5), basis=none)).executors in SIZES
+
+
+def test_a_replay_of_one_size_may_be_off_to_one_side_only():
+    """More executors take longer than it says, or as long; fewer less, or as long."""
+    replays = Replays(
+        executors=SIZES,
+        scales=(1.0,),
+        seconds=(tuple(flat(size) for size in SIZES),),
+        met=(4,),
+        noise=0.05,
+        spread=0.4,
+    )
+    basis = HistoryBasis(executors=4, is_modelled=False, is_determined=False, replays=replays)
+    forecast = offer(runs([4] * 5), basis=basis).forecast(scale=1.0)
+    low, high = (np.log(bound / forecast.seconds) for bound in forecast.interval(0.8))
+    fewer, same, more = (SIZES.index(size) for size in (2, 4, 16))
+
+    narrow = [-low[same], high[same], -low[more], high[fewer]]
+    assert narrow == pytest.approx([1.28 * 0.05] * 4, rel=0.01)
+    assert high[more] > 5 * high[same]
+    assert -low[fewer] > 3 * high[same]
 
 
 # What is kept and told.

@@ -76,7 +76,7 @@ def test_sizes_that_cannot_be_chosen_need_not_be_known():
 
 
 def test_more_sample_runs_do_not_help_where_runs_scatter():
-    assert asked(past((4, 6, 8, 12, 16), repeated=4, noise=0.2)).is_enough
+    assert asked(past((4, 6, 8, 12, 16), repeated=4, noise=0.3)).is_enough
 
 
 def test_thirty_nights_of_one_size_count_as_one_run_of_a_design():

@@ -196,16 +196,16 @@ def test_inputs_of_two_shapes_that_alternate_are_both_expected(model, factor):
 
 
 def test_what_it_said_of_each_run_before_is_kept_of_so_many(model):
-    first = learn(model, [production(0, seconds=90.0)])
-    second = learn(first, [production(0, seconds=90.0), production(1, seconds=90.0)])
+    first = learn(model, [production(0, seconds=130.0)])
+    second = learn(first, [production(0, seconds=130.0), production(1, seconds=130.0)])
 
     (before,) = first.standardised_errors
-    assert before == pytest.approx(standardised_errors(model, executors=8, seconds=90.0)[0])
+    assert before == pytest.approx(standardised_errors(model, executors=8, seconds=130.0)[0])
     assert before > 2.0
     assert second.standardised_errors[0] == before
     assert abs(second.standardised_errors[1]) < 1.0, "the first run had told it"
     full = replace(first, standardised_errors=(0.5,) * MOST_RUNS)
-    errors = learn(full, [production(0, seconds=90.0), production(1)]).standardised_errors
+    errors = learn(full, [production(0, seconds=130.0), production(1)]).standardised_errors
     assert len(errors) == MOST_RUNS
     assert errors[:-1] == (0.5,) * (MOST_RUNS - 1)
 

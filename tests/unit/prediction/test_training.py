@@ -22,7 +22,7 @@ from airflow_provider_ernest.prediction.predict import (
     predict_interval,
     predict_seconds,
 )
-from airflow_provider_ernest.prediction.prior import NOISE_SECONDS
+from airflow_provider_ernest.prediction.prior import NOISE_SECONDS, with_counted_executors
 from airflow_provider_ernest.prediction.regression import ErnestRegression
 from airflow_provider_ernest.prediction.terms import ERNEST, OPTEX
 from airflow_provider_ernest.prediction.training import (
@@ -118,8 +118,29 @@ def test_where_spark_named_its_executors_no_driver_is_among_them():
     model = train(driven_runs(hosts=("10.0.0.1",)), job="job")
 
     assert model.driver_share == 0.0
-    assert model.prior == AveragingPrior(driver_share=0.0, other_shape=0.0, noise_seconds=NOISE_SECONDS)
+    assert model.prior == replace(
+        with_counted_executors(AveragingPrior()), other_shape=0.0, noise_seconds=NOISE_SECONDS
+    )
+    assert model.prior.driver_share == 0.0
     assert Model.from_dict(model.to_dict()).prior == model.prior
+
+
+def test_executors_that_spark_counted_get_into_each_others_way():
+    """Their work grows by 1 % for each of them, which 20 hardly show and 100 do."""
+    executors = np.array([2, 5, 10, 20] * 2)
+    scale = np.repeat([0.1, 0.2], 4)
+
+    def seconds(executors, scale):
+        return 5.0 + 1200.0 * scale * (1.0 / executors + 0.01)
+
+    noise = np.random.default_rng(7).standard_normal(8)
+    runs = {"executors": executors, "scale": scale, "seconds": seconds(executors, scale) * 1.02**noise}
+    told, untold = (train(observe(**runs, **hosts), job="job") for hosts in ({"hosts": ("10.0.0.1",)}, {}))
+    asked, truth = {"executors": 100, "scale": 1.0}, seconds(100.0, 1.0)
+
+    assert predict_seconds(untold, **asked) < 0.9 * truth < predict_seconds(told, **asked) < 1.25 * truth
+    (low,), (high,) = predict_interval(told, level=0.8, **asked)
+    assert low < truth < high
 
 
 def test_short_runs_of_spark_scatter_by_a_part_of_a_second_besides():
