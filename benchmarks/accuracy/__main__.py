@@ -4,7 +4,8 @@ The original Ernest, its variants and rivals, and the method of this package, si
 and Flink jobs and on the paper's own models with noise. Errors are absolute percentage errors of
 configurations that were not trained on. The measured traces are not part of the project.
 
-    python -m benchmarks.accuracy --c3o DIR --bell DIR [--one-shape] [--quick] [--calibration | --tuning]
+    python -m benchmarks.accuracy --c3o DIR --bell DIR [--tpch DIR] [--host DIR] [--one-shape] [--quick]
+                                  [--calibration | --tuning]
     python -m benchmarks.accuracy --optex DIR
 """
 
@@ -57,6 +58,8 @@ def _options() -> argparse.Namespace:
     )
     parser.add_argument("--c3o", type=Path, metavar="DIR", help="folder of *.tsv traces of C3O")
     parser.add_argument("--bell", type=Path, metavar="DIR", help="folder of *.csv traces of Bell")
+    parser.add_argument("--tpch", type=Path, metavar="DIR", help="folder of tpch*.csv of Decima's TPC-H")
+    parser.add_argument("--host", type=Path, metavar="DIR", help="folder of *.csv of load tests on one host")
     parser.add_argument("--optex", type=Path, metavar="DIR", help="only the tables of the OptEx paper")
     parser.add_argument(
         "--one-shape",
@@ -91,6 +94,10 @@ def _protocols(options: argparse.Namespace) -> Iterator[tuple[str, list[Round]]]
     if options.bell is not None:
         measured = traces.bell_traces(options.bell)
         yield "Bell", protocols.bell_rounds(measured, repetitions=repetitions["bell"])
+    if options.tpch is not None:
+        yield "TPC-H, told 100 GB", protocols.tpch_rounds(traces.tpch_traces(options.tpch))
+    if options.host is not None:
+        yield "one host", protocols.host_rounds(traces.plateau_traces(options.host))
     yield "synthetic", protocols.synthetic_rounds(repetitions=repetitions["synthetic"])
     yield "plateaus", protocols.plateau_rounds(repetitions=repetitions["plateaus"])
 

@@ -13,7 +13,7 @@ from airflow_provider_ernest.documents.models import AveragingPrior
 from airflow_provider_ernest.prediction.amdahl import ExtendedAmdahl
 from airflow_provider_ernest.prediction.averaging import TermAveraging
 from airflow_provider_ernest.prediction.numbers import FloatArray
-from airflow_provider_ernest.prediction.prior import pooled_prior
+from airflow_provider_ernest.prediction.prior import pooled_prior, with_counted_executors
 from airflow_provider_ernest.prediction.regression import ErnestRegression
 from airflow_provider_ernest.prediction.terms import ERNEST, OPTEX
 from benchmarks.accuracy.runs import Runs
@@ -201,6 +201,7 @@ class Averaging:
     def fit(self, runs: Runs) -> TermAveraging:
         """Learn from runs; if they read samples of one input, no other shape is feared."""
         prior = replace(self.prior, other_shape=0.0) if runs.of_one_input else self.prior
+        prior = with_counted_executors(prior) if runs.is_counted else prior
         return TermAveraging(prior=prior).fit_undetermined(
             executors=runs.executors, scale=runs.scale, seconds=runs.seconds
         )

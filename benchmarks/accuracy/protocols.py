@@ -144,6 +144,79 @@ def _bell_case(name: str, trace: Trace, count: int, generator: np.random.Generat
     )
 
 
+# TPC-H, whose work grows with the executors, and a host whose cores share what they compute with.
+
+TPCH: Mapping[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
+    "10 and 20 GB on 2 to 20 executors": ((10, 20), (2, 5, 10, 20)),
+    "10 to 50 GB on 2 to 40 executors": ((10, 20, 50), (2, 5, 10, 20, 40)),
+}
+"""What is trained on, gigabytes and executors; predicted are 100 GB on `TPCH_TESTED`."""
+
+TPCH_TESTED, TPCH_GIGABYTES = (20, 40, 60, 80, 100), 100
+
+MOST_TASKS = (16, 24, 32)
+"""Up to so many concurrent tasks are trained on, at each number or at `FEW_TASKS`; predicted are more."""
+
+FEW_TASKS = (1, 2, 4, 6, 8, *range(12, 33, 4))
+
+
+def tpch_rounds(traces: Mapping[str, Mapping[tuple[int, int], float]]) -> list[Round]:
+    """All queries of each protocol of `TPCH`, a deployment each: what others tell is not known far away."""
+    return [
+        (_tpch_case(query, trace, split, gigabytes, executors),)
+        for split, (gigabytes, executors) in TPCH.items()
+        for query, trace in traces.items()
+    ]
+
+
+def _tpch_case(
+    query: str,
+    trace: Mapping[tuple[int, int], float],
+    split: str,
+    gigabytes: Sequence[int],
+    executors: Sequence[int],
+) -> Case:
+    test = gather((count, 1.0, trace[count, TPCH_GIGABYTES]) for count in TPCH_TESTED)
+    return Case(
+        job=query,
+        condition=split,
+        train=gather(
+            ((count, size / TPCH_GIGABYTES, trace[count, size]) for size in gigabytes for count in executors),
+            of_one_input=True,
+            is_counted=True,
+        ),
+        test=test,
+        repetitions=tuple((seconds,) for seconds in test.seconds.tolist()),
+        splits=(split,) * len(test),
+    )
+
+
+def host_rounds(traces: Mapping[str, Trace]) -> list[Round]:
+    """Each host with each most number of tasks, at few numbers and at all of them."""
+    return [
+        (_host_case(host, trace, most, tasks, kind),)
+        for host, trace in traces.items()
+        for most in MOST_TASKS
+        for kind, tasks in (("few numbers", FEW_TASKS), ("all numbers", tuple(trace)))
+    ]
+
+
+def _host_case(host: str, trace: Trace, most: int, tasks: Sequence[int], kind: str) -> Case:
+    tested = [count for count in trace if count > most]
+    return Case(
+        job=host,
+        condition=kind,
+        train=gather(
+            ((count, 1.0, each) for count in tasks if count <= most for each in trace[count]),
+            of_one_input=True,
+            is_counted=True,
+        ),
+        test=gather((count, 1.0, median(trace[count])) for count in tested),
+        repetitions=tuple(trace[count] for count in tested),
+        splits=(f"trained on at most {most} tasks",) * len(tested),
+    )
+
+
 # Synthetic: the eight models of Ernest's Table 1 are observed at the eight runs of a design on at most 16
 # machines and a tenth of the input, with normal relative noise; predicted is all of it on 45 and 64 machines.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -20,6 +20,7 @@ class Runs:
         row_width: the data in a row, as a multiple of that in the rows of the predicted input; None where all
             inputs count as of one shape.
         of_one_input: all are samples of the predicted input, as those that a DAG makes.
+        is_counted: Spark counted the executors, so that the driver is none of them.
     """
 
     executors: FloatArray
@@ -27,18 +28,19 @@ class Runs:
     seconds: FloatArray
     row_width: FloatArray | None = None
     of_one_input: bool = False
+    is_counted: bool = False
 
     def __len__(self) -> int:
         return len(self.seconds)
 
     def at(self, which: Sequence[int] | np.ndarray[tuple[int], np.dtype[np.generic]]) -> Runs:
         """The runs at these positions, or where this mask is true."""
-        return Runs(
+        return replace(
+            self,
             executors=self.executors[which],
             scale=self.scale[which],
             seconds=self.seconds[which],
             row_width=None if self.row_width is None else self.row_width[which],
-            of_one_input=self.of_one_input,
         )
 
     def observations(self) -> list[Observation]:
@@ -72,7 +74,11 @@ Round = tuple[Case, ...]
 """Cases of one deployment at one moment: what a method may pool is their training runs."""
 
 
-def gather(runs: Iterable[tuple[float, float, float]], *, of_one_input: bool = False) -> Runs:
+def gather(
+    runs: Iterable[tuple[float, float, float]], *, of_one_input: bool = False, is_counted: bool = False
+) -> Runs:
     """Runs from (machines, scale, seconds), in this order."""
-    table = np.array(list(runs), dtype=np.float64).reshape(-1, 3)
-    return Runs(executors=table[:, 0], scale=table[:, 1], seconds=table[:, 2], of_one_input=of_one_input)
+    executors, scale, seconds = np.array(list(runs), dtype=np.float64).reshape(-1, 3).T
+    return Runs(
+        executors=executors, scale=scale, seconds=seconds, of_one_input=of_one_input, is_counted=is_counted
+    )

@@ -1,9 +1,11 @@
-"""The public traces of measured jobs: C3O (tab-separated files) and Bell (comma-separated).
+"""The public traces of measured jobs: C3O (tab-separated files), and others (comma-separated).
 
 A file of dos-group/c3o-experiments holds the runs of one job: ``instance_count``, ``machine_type``, ``slots``
 and ``memory`` (of all machines together), ``data_size_MB``, columns of the job, and ``gross_runtime`` in
 seconds. A context is one setting of all columns but the number of machines and the size of the input. A file
 of dos-group/runtime-prediction-experiments, ``job.system.csv``, has ``Nodes,Runtime``, the latter in ms.
+TPC-H is that of hongzimao/decima-sim, its stages scheduled with the task times that were measured on so many
+executors. Load tests of one host: LucaCanali/Miscellaneous (Spark_CPU_memory_load_testkit).
 """
 
 from __future__ import annotations
@@ -145,6 +147,30 @@ def bell_traces(directory: Path) -> dict[str, dict[int, tuple[float, ...]]]:
             for row in csv.DictReader(file):
                 seconds[int(row["Nodes"])].append(float(row["Runtime"]) / 1000.0)
         traces[path.stem] = {executors: tuple(seconds[executors]) for executors in sorted(seconds)}
+    return traces
+
+
+def tpch_traces(directory: Path) -> dict[str, dict[tuple[int, int], float]]:
+    """Of ``tpch*.csv`` in a folder: seconds by executors and gigabytes, of each query."""
+    traces: dict[str, dict[tuple[int, int], float]] = defaultdict(dict)
+    for path in trace_files(directory, "tpch*.csv"):
+        with path.open(newline="", encoding="utf-8") as file:
+            for row in csv.DictReader(file):
+                size = int(row["executors"]), int(row["gigabytes"])
+                traces[f"query {row['query']}"][size] = float(row["seconds"])
+    return dict(traces)
+
+
+def plateau_traces(directory: Path) -> dict[str, dict[int, tuple[float, ...]]]:
+    """Of a folder's ``*.csv`` of load tests, by host: the single times by concurrent tasks."""
+    traces = {}
+    for path in trace_files(directory, "*.csv"):
+        seconds: dict[int, list[float]] = defaultdict(list)
+        with path.open(newline="", encoding="utf-8") as file:
+            for row in csv.DictReader(file):
+                if tasks := row["Num_concurrent_tasks"]:
+                    seconds[int(tasks)].append(float(row["job_run_time (sec)"]))
+        traces[path.stem] = {tasks: tuple(seconds[tasks]) for tasks in sorted(seconds)}
     return traces
 
 
