@@ -205,11 +205,6 @@ def _add_prune_arguments(parser: ArgumentParser) -> None:
         help="so many newest models of each job and type of machine stay however old they are, and so many "
         "newest documents of each other kind; default: 5",
     )
-    parser.add_argument(
-        "--event-logs",
-        metavar="FOLDER",
-        help="remove event logs, too, that lie in this folder and that only removed documents name",
-    )
     parser.add_argument("--dry-run", action="store_true", help="remove nothing, only list what would go")
     parser.add_argument("--yes", action="store_true", help="remove what --dry-run lists")
     command.add_result_arguments(parser, result="what was removed")
@@ -217,7 +212,7 @@ def _add_prune_arguments(parser: ArgumentParser) -> None:
 
 def _run_prune(args: Namespace) -> None:
     from airflow_provider_ernest.processes import sweep
-    from airflow_provider_ernest.store.pruning import LogFolder, Prune
+    from airflow_provider_ernest.store.pruning import Prune
 
     if not (args.dry_run or args.yes):
         raise InvalidParameterError(
@@ -229,7 +224,6 @@ def _run_prune(args: Namespace) -> None:
         now=datetime.now(UTC),
         older_than_days=args.older_than,
         keep_models=args.keep_models,
-        event_logs=LogFolder(args.event_logs) if args.event_logs else None,
     )
     try:
         if not args.dry_run:
@@ -248,7 +242,7 @@ PRUNE = command.Command(
     "killed on this host go, too. It may be interrupted and repeated, and tasks may write meanwhile.",
     example="""\
   %(prog)s --older-than 90d --dry-run
-  %(prog)s --older-than 90d --keep-models 3 --event-logs /var/lib/ernest/event_logs --yes""",
+  %(prog)s --older-than 90d --keep-models 3 --yes""",
     add_arguments=_add_prune_arguments,
     run=_run_prune,
 )

@@ -222,20 +222,10 @@ class Record(Stored):
         """The records without which this one cannot be understood."""
         return ()
 
-    @property
-    def event_logs(self) -> tuple[str, ...]:
-        """Addresses of the event logs that it names."""
-        return ()
-
 
 def keys(form: type[Record], *ids: str | None) -> tuple[Key, ...]:
-    """Keys of the records of a kind with these ids, without those that are not known."""
-    return tuple((form.kind, each) for each in known(*ids))
-
-
-def known(*texts: str | None) -> tuple[str, ...]:
-    """The texts that are known, each once."""
-    return tuple(dict.fromkeys(text for text in texts if text))
+    """Keys of the records of a kind with these ids, without those that are not known, each once."""
+    return tuple((form.kind, each) for each in dict.fromkeys(ids) if each)
 
 
 def is_outside(seconds: float, interval: Interval | None) -> bool:

@@ -12,7 +12,6 @@ from airflow_provider_ernest.documents.base import (
     Record,
     is_outside,
     keys,
-    known,
     not_negative,
     positive,
 )
@@ -277,8 +276,3 @@ class ProductionRun(Record):
     def references(self) -> tuple[Key, ...]:
         """The decision that it ran by and the model that predicted it."""
         return keys(DecisionRecord, self.decision_id) + keys(Model, self.model_id)
-
-    @property
-    def event_logs(self) -> tuple[str, ...]:
-        """Its own."""
-        return known(self.event_log)

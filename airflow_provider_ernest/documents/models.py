@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 
 import airflow_provider_ernest.words as words
-from airflow_provider_ernest.documents.base import Document, Key, Record, keys, known, not_negative
+from airflow_provider_ernest.documents.base import Document, Key, Record, keys, not_negative
 from airflow_provider_ernest.documents.runs import Design, Observation, RunConditions
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.settings.billing import HOUR_SECONDS
@@ -314,11 +314,6 @@ class Model(Record):
     def references(self) -> tuple[Key, ...]:
         """The model that it goes on from."""
         return keys(Model, self.base_model_id)
-
-    @property
-    def event_logs(self) -> tuple[str, ...]:
-        """Those of its observations."""
-        return known(*(run.event_log for run in self.observations))
 
 
 CODE, DATA, SETTINGS = "code", "data", "settings"

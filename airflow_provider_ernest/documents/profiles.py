@@ -16,7 +16,6 @@ from airflow_provider_ernest.documents.base import (
     Record,
     is_outside,
     keys,
-    known,
     not_negative,
     positive,
 )
@@ -324,11 +323,6 @@ class ProfileRecord(Record):
     purpose: str  # `SAMPLE` or `PRODUCTION`
     profile: RunProfile
     artifact_sha256: str | None = None  # hash of the code that ran
-
-    @property
-    def event_logs(self) -> tuple[str, ...]:
-        """The one that it was made of."""
-        return known(self.profile.event_log)
 
 
 class TwoOpinions(Document):

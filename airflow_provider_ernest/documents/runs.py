@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from airflow_provider_ernest.documents.base import Document, Origin, Record, known, not_negative, positive
+from airflow_provider_ernest.documents.base import Document, Origin, Record, not_negative, positive
 from airflow_provider_ernest.exceptions import InvalidDocumentError
 from airflow_provider_ernest.words import counted, data_amount
 
@@ -202,11 +202,6 @@ class ObservationRecord(Record):
     observation: Observation
     artifact_sha256: str | None = None  # hash of the code that ran
     conditions: RunConditions | None = None  # what, beside the code, it ran under
-
-    @property
-    def event_logs(self) -> tuple[str, ...]:
-        """That of the run."""
-        return known(self.observation.event_log)
 
 
 class PastRun(Document):

@@ -14,8 +14,6 @@ from airflow_provider_ernest.settings.values import Number, count, positive, tru
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from airflow_provider_ernest.store.pruning import LogFolder
-
 
 class PruneStoreOperator(BaseOperator):
     """Remove documents from the model store that are older than a number of days.
@@ -24,15 +22,13 @@ class PruneStoreOperator(BaseOperator):
     of each kind stay for each job and type of machine, and so does all that they refer to. Other tasks may
     write meanwhile. Samples left by killed runs on this worker are always removed.
 
-    Returns a summary: ``removed`` (counts by kind), ``kept``, ``event_logs`` (a count), ``older_than_days``
-    and ``dry_run``. The log lists what was removed.
+    Returns a summary: ``removed`` (counts by kind), ``kept``, ``older_than_days`` and ``dry_run``. The log
+    lists what was removed.
 
     Args:
         older_than_days: younger documents stay.
         keep_models: number of newest models of each job and type of machine that stay, and of newest
             documents of each other kind.
-        event_logs: also remove event logs below ``[ernest] event_logs`` on this worker, with the last
-            document that names them.
         dry_run: only log what would be removed.
 
     Raises:
@@ -40,7 +36,7 @@ class PruneStoreOperator(BaseOperator):
         StoreError: the store cannot be read, or something could not be removed; what comes after it stays.
     """
 
-    template_fields: Sequence[str] = ("older_than_days", "keep_models", "event_logs", "is_dry_run")
+    template_fields: Sequence[str] = ("older_than_days", "keep_models", "is_dry_run")
     ui_color = "#e4dcf2"
 
     def __init__(
@@ -48,14 +44,12 @@ class PruneStoreOperator(BaseOperator):
         *,
         older_than_days: Number,
         keep_models: Number = 5,
-        event_logs: bool | str = False,
         dry_run: bool | str = False,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
         self.older_than_days = older_than_days
         self.keep_models = keep_models
-        self.event_logs = event_logs
         # BaseOperator has a method of the parameter's name.
         self.is_dry_run = dry_run
 
@@ -77,7 +71,6 @@ class PruneStoreOperator(BaseOperator):
                 now=datetime.now(UTC),
                 older_than_days=days,
                 keep_models=count("keep_models", self.keep_models),
-                event_logs=self._event_logs(truth("event_logs", self.event_logs)),
             )
             try:
                 if not dry_run:
@@ -91,17 +84,4 @@ class PruneStoreOperator(BaseOperator):
             "dry_run": dry_run,
             "removed": summary["removed"],
             "kept": summary["kept"],
-            "event_logs": len(summary["event_logs"]),
         }
-
-    def _event_logs(self, is_wanted: bool) -> LogFolder | None:
-        """The folder of event logs, if they are to go and it exists."""
-        from airflow_provider_ernest.store.pruning import LogFolder
-
-        place = folder("event_logs")
-        if not is_wanted:
-            return None
-        if not place.is_dir():
-            self.log.info("There are no event logs at %s.", place)
-            return None
-        return LogFolder(place)

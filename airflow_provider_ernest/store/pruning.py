@@ -7,28 +7,22 @@ stale model would look fresh.
 
 from __future__ import annotations
 
-import logging
-import shutil
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
 from airflow_provider_ernest.documents.base import Key, Record, moment_of, time_of
 from airflow_provider_ernest.documents.decisions import DecisionRecord, ProductionRun
 from airflow_provider_ernest.documents.models import Model, ModelMark
 from airflow_provider_ernest.documents.profiles import BottleneckReport, ProfileRecord
 from airflow_provider_ernest.documents.runs import ObservationRecord
-from airflow_provider_ernest.exceptions import MissingResourceError, StoreError
+from airflow_provider_ernest.exceptions import StoreError
 from airflow_provider_ernest.settings.values import count as count_of
 from airflow_provider_ernest.settings.values import not_negative
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.words import count, counted
-
-log = logging.getLogger(__name__)
 
 KEEP_MODELS = 5
 """So many newest documents of each kind stay, for each job and instance type, and so many newest surveys."""
@@ -59,7 +53,6 @@ class Item:
     instance_type: str
     at: datetime | None  # None if it does not say when it was made: then it stays
     needs: tuple[Key, ...]
-    event_logs: tuple[str, ...]
     lineage: str  # of a model
 
     @classmethod
@@ -72,7 +65,6 @@ class Item:
             instance_type=record.instance_type,
             at=time_of(record.at),
             needs=record.references,
-            event_logs=record.event_logs,
             lineage=getattr(record, "lineage", ""),
         )
 
@@ -117,26 +109,16 @@ def _keep_referred(kept: set[Key], items: Iterable[Item]) -> None:
 class Prune:
     """What is removed from a store, planned when the object is made; for the command line and for a task.
 
-    The newest documents of each kind stay, for each job and instance type, and younger ones. An event log in
-    the folder goes with the last document that names it.
+    The newest documents of each kind stay, for each job and instance type, and younger ones.
     """
 
-    def __init__(
-        self,
-        *,
-        store: ModelStore,
-        now: datetime,
-        older_than_days: float,
-        keep_models: int,
-        event_logs: LogFolder | None = None,
-    ) -> None:
+    def __init__(self, *, store: ModelStore, now: datetime, older_than_days: float, keep_models: int) -> None:
         not_negative("older_than_days", older_than_days)
         count_of("keep_models", keep_models)
-        self._store, self._folder, self._days = store, event_logs, older_than_days
+        self._store, self._days = store, older_than_days
         items = list(map(Item.of, store.all_documents()))
         kept = what_stays(items, now=now, older_than_days=older_than_days, newest=keep_models)
         self._known = {item.key for item in items}
-        self._named_logs = Counter(location for item in items for location in item.event_logs)
         self._stays = [item for item in items if item.key in kept]
         self.items = sorted(
             (item for item in items if item.key not in kept),
@@ -147,9 +129,6 @@ class Prune:
         most = timedelta(days=older_than_days)
         moments = ((each, moment_of(each)) for each in store.survey_ids()[KEEP_MODELS:])
         self.surveys = [each for each, moment in moments if moment is not None and now - moment > most]
-        kept_logs = {location for item in self._stays for location in item.event_logs}
-        free = (name for name in self._named_logs if name not in kept_logs)
-        self.event_logs = [path for name in free if event_logs and (path := event_logs.find(name))]
         self._is_done = False
 
     def carry_out(self) -> None:
@@ -157,7 +136,7 @@ class Prune:
 
         It may be interrupted and repeated, and tasks may write meanwhile.
         """
-        going, self.items, self.event_logs, self._is_done = self.items, [], [], True
+        going, self.items, self._is_done = self.items, [], True
         going_surveys, self.surveys = self.surveys, []
         spared: set[Key] = set()
         is_asked, name = False, ""
@@ -188,11 +167,6 @@ class Prune:
         return {(Model.kind, each) for entry in new for each in (entry.model_id, entry.base_model_id) if each}
 
     def _remove(self, item: Item) -> None:
-        # Before the document: without it nobody would know of them.
-        for location in item.event_logs:
-            self._named_logs[location] -= 1
-            if self._folder is not None and not self._named_logs[location]:
-                self.event_logs += self._folder.remove(location)
         names = {"job": item.job, "instance_type": item.instance_type, "document_id": item.id}
         if self._store.remove(item.kind, **names):
             self.items.append(item)
@@ -209,7 +183,6 @@ class Prune:
                 for item in self.items
             ],
             "kept": dict(Counter(item.kind for item in self._stays)),
-            "event_logs": [str(path) for path in self.event_logs],
             "surveys": self.surveys,
         }
 
@@ -228,69 +201,4 @@ class Prune:
         ]
         if len(self.items) > MOST_NAMED:
             lines.append(f"  and {count(len(self.items) - MOST_NAMED)} more")
-        if self.event_logs:
-            lines.append(f"{verb} {counted(len(self.event_logs), 'event log')}")
         return [*lines, *(f"{verb} survey {each}" for each in self.surveys)]
-
-
-_ROLLING_LOG = "eventlog_v2_"
-"""Spark's name for a folder of event logs of one application; no other folder is removed."""
-
-
-class LogFolder:
-    """A local folder of event logs; nothing outside it is ever removed.
-
-    Records come from anywhere, so links in the paths that they name are followed before it is decided whether
-    a log lies in the folder.
-
-    Raises:
-        MissingResourceError: there is no such folder.
-    """
-
-    def __init__(self, folder: str | Path) -> None:
-        try:
-            self._folder = Path(folder).expanduser().resolve(strict=True)
-            if not self._folder.is_dir():
-                raise NotADirectoryError("it is no folder")
-        except OSError as error:
-            raise MissingResourceError(
-                f"The folder of event logs {str(folder)!r} cannot be read: {error.strerror or error}.",
-                remedy="Name the folder that [ernest] event_logs sets.",
-            ) from error
-
-    def find(self, location: str) -> Path | None:
-        """The log's file or folder, None where it is not one in this folder."""
-        parts = urlsplit(location) if "://" in location or location.startswith("file:") else None
-        if parts is not None and (parts.scheme != "file" or parts.netloc not in ("", "localhost")):
-            return None
-        try:
-            path = Path(unquote(parts.path) if parts is not None else location)
-            if not path.is_absolute() or path.is_symlink():
-                return None
-            real = path.resolve(strict=True)
-        except (OSError, ValueError, RuntimeError):
-            return None
-        is_log = real.is_file() or (real.is_dir() and real.name.startswith(_ROLLING_LOG))
-        return real if is_log and self._folder in real.parents else None
-
-    def remove(self, location: str) -> list[Path]:
-        """Remove a log, and the folders of its attempt and its run if they are empty then.
-
-        Returns its path; none where it is not a log in this folder.
-        """
-        path = self.find(location)
-        if path is None:
-            return []
-        if path.is_dir():
-            shutil.rmtree(path)
-        else:
-            path.unlink()
-        folder = path.parent
-        try:
-            # Never a DAG's: it is used again.
-            while self._folder in folder.parent.parents:
-                folder.rmdir()
-                folder = folder.parent
-        except OSError as error:
-            log.debug("%s stays: %s", folder, error)
-        return [path]

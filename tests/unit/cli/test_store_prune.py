@@ -4,7 +4,6 @@ from datetime import UTC, datetime
 
 import pytest
 
-from airflow_provider_ernest.documents.runs import Observation
 from airflow_provider_ernest.store.store import ModelStore
 from tests.examples import ago, model, observation_record
 from tests.unit.store.store_samples import save_all
@@ -14,15 +13,11 @@ TODAY = datetime.now(UTC)
 
 @pytest.fixture
 def store(tmp_path) -> ModelStore:
-    """Seven models, 300 to 120 days old, an old sample run with its event log, and six new ones."""
-    log = tmp_path / "logs" / "app-1"
-    log.parent.mkdir()
-    log.write_text("{}")
-    run = Observation(index=0, executors=1, scale=0.1, seconds=1.0, event_log=str(log))
+    """Seven models, 300 to 120 days old, an old sample run, and six new ones."""
     return save_all(
         ModelStore(tmp_path / "store"),
         *(model(number, at=ago(300 - 30 * number, since=TODAY)) for number in range(7)),
-        observation_record(id="0", observation=run, at=ago(200, since=TODAY)),
+        observation_record(id="0", at=ago(200, since=TODAY)),
         *(observation_record(number, at=ago(1, since=TODAY)) for number in range(6)),
     )
 
@@ -44,11 +39,10 @@ def test_a_dry_run_says_what_would_go_and_removes_nothing(store, prune):
     assert count(store) == 14
 
 
-def test_what_is_old_goes(store, tmp_path, prune):
+def test_what_is_old_goes(store, prune):
     told = prune("--older-than", "4w", "--keep-models", 2, "--yes").out
     assert "Removed 5 models, 1 sample run older than 28 days" in told
     assert count(store) == 8
-    assert (tmp_path / "logs" / "app-1").exists(), "event logs go only where that is asked for"
 
 
 @pytest.mark.parametrize(("options", "stays"), [(["--dry-run"], True), (["--yes"], False)])
@@ -59,13 +53,6 @@ def test_samples_of_killed_runs_go(store, tmp_path, monkeypatch, options, stays,
     left_over.mkdir(parents=True)
     prune("--older-than", "90d", *options)
     assert left_over.exists() == stays
-
-
-def test_event_logs_go_with_what_names_them(store, tmp_path, prune):
-    for options in (["--dry-run"], ["--yes"]):
-        told = prune("--older-than", "90d", "--event-logs", tmp_path / "logs", *options).out
-        assert "remove 1 event log\n" in told.replace("Removed", "remove")
-    assert list((tmp_path / "logs").iterdir()) == []
 
 
 def test_as_json(store, prune):

@@ -7,11 +7,10 @@ from datetime import UTC, datetime
 import pytest
 from airflow.providers.common.compat.sdk import AirflowFailException
 
-from airflow_provider_ernest.documents.runs import Observation
 from airflow_provider_ernest.exceptions import StoreError
 from airflow_provider_ernest.hooks.store_location import store_root
 from airflow_provider_ernest.operators.prune_store import PruneStoreOperator
-from airflow_provider_ernest.operators.task_context import folder, staging
+from airflow_provider_ernest.operators.task_context import staging
 from airflow_provider_ernest.store.store import ModelStore
 from tests.examples import ago, model, observation_record
 from tests.unit.store.store_samples import save_all
@@ -21,15 +20,11 @@ TODAY = datetime.now(UTC)
 
 @pytest.fixture
 def store(context) -> ModelStore:
-    """The configured one: seven models, 300 to 120 days old, an old sample run with its log, six new ones."""
-    log = folder("event_logs") / "app-1"
-    log.parent.mkdir(parents=True)
-    log.write_text("{}")
-    run = Observation(index=0, executors=1, scale=0.1, seconds=1.0, event_log=str(log))
+    """The configured one: seven models, 300 to 120 days old, an old sample run, six new ones."""
     return save_all(
         ModelStore(store_root()),
         *(model(number, at=ago(300 - 30 * number, since=TODAY)) for number in range(7)),
-        observation_record(id="0", observation=run, at=ago(200, since=TODAY)),
+        observation_record(id="0", at=ago(200, since=TODAY)),
         *(observation_record(number, at=ago(1, since=TODAY)) for number in range(6)),
     )
 
@@ -67,9 +62,8 @@ def test_parameters_may_be_texts(store, context):
     parameters = {"older_than_days": "90", "keep_models": "2"}
     assert prune(context, **parameters, dry_run="True")["removed"] == {"model": 5, "observation": 1}
     assert count(store) == 14
-    assert prune(context, **parameters, event_logs="False")["removed"] == {"model": 5, "observation": 1}
+    assert prune(context, **parameters, dry_run="False")["removed"] == {"model": 5, "observation": 1}
     assert count(store) == 8
-    assert (folder("event_logs") / "app-1").exists()
 
 
 @pytest.mark.parametrize("stated", [{"older_than_days": 0}, {"older_than_days": 90, "keep_models": 0}])
@@ -77,11 +71,6 @@ def test_what_would_remove_too_much_is_refused(store, context, stated):
     with pytest.raises(AirflowFailException, match=r"=0"):
         prune(context, **stated)
     assert count(store) == 14
-
-
-def test_event_logs_where_that_is_asked_for(store, context):
-    assert prune(context, older_than_days=90, event_logs=True)["event_logs"] == 1
-    assert list(folder("event_logs").iterdir()) == []
 
 
 def test_what_could_not_be_removed_fails_the_task_and_may_be_tried_again(store, context, monkeypatch):

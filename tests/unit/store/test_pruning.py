@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_ernest.documents.models import Model
-from airflow_provider_ernest.documents.runs import Observation
-from airflow_provider_ernest.exceptions import MissingResourceError, StoreError
+from airflow_provider_ernest.exceptions import StoreError
 from airflow_provider_ernest.learning.freshness import Lineage
 from airflow_provider_ernest.store.catalogue import entry_of
-from airflow_provider_ernest.store.pruning import Item, LogFolder, Prune, what_stays
+from airflow_provider_ernest.store.pruning import Item, Prune, what_stays
 from airflow_provider_ernest.store.store import ModelStore
 from tests.examples import (
     NOW,
@@ -162,12 +161,12 @@ def store(tmp_path: Path) -> ModelStore:
     return save_all(ModelStore(tmp_path / "store"), *OLD, *KEPT)
 
 
-def prune_of(store: ModelStore, *, older_than_days=90.0, keep_models=1, **options) -> Prune:
-    return Prune(store=store, now=NOW, older_than_days=older_than_days, keep_models=keep_models, **options)
+def prune_of(store: ModelStore, *, older_than_days=90.0, keep_models=1) -> Prune:
+    return Prune(store=store, now=NOW, older_than_days=older_than_days, keep_models=keep_models)
 
 
-def prune(store: ModelStore, **options) -> Prune:
-    planned = prune_of(store, **options)
+def prune(store: ModelStore) -> Prune:
+    planned = prune_of(store)
     planned.carry_out()
     return planned
 
@@ -262,105 +261,6 @@ def test_old_surveys_go_but_the_newest(tmp_path):
     planned.carry_out()
     assert planned.summary()["surveys"] == [each.id for each in surveys[5:]]
     assert store.survey_ids() == [each.id for each in surveys[:5]]
-
-
-@pytest.fixture
-def logs(tmp_path: Path) -> Path:
-    """Event logs as runs leave them, and a file that is none of theirs."""
-    for name in ("nightly/run-1/sample-try1/app-1", "nightly/run-1/sample-try1/app-2", "outside"):
-        path = tmp_path / ("logs" if name != "outside" else "") / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("{}")
-    rolling = tmp_path / "logs/nightly/run-2/sample-try1/eventlog_v2_app-3"
-    rolling.mkdir(parents=True)
-    (rolling / "events_1_app-3").write_text("{}")
-    return tmp_path / "logs"
-
-
-def run_with(log):
-    return Observation(index=0, executors=1, scale=0.1, seconds=1.0, event_log=str(log))
-
-
-def test_event_logs_go_with_the_last_document_that_names_them(logs, tmp_path):
-    """And not where one names them that stays, or could not be removed."""
-    one, two = (logs / "nightly/run-1/sample-try1" / name for name in ("app-1", "app-2"))
-    store = save_all(
-        ModelStore(tmp_path / "store"),
-        model(0, days=300, observations=(run_with(one), run_with(two))),
-        model(1, days=200, observations=(run_with(two),)),
-        observation_record(0, days=300, observation=run_with(one)),
-        observation_record(1, days=300, observation=run_with(two)),
-        observation_record(2, days=10),
-    )
-    assert prune_of(store).event_logs == []
-    planned = prune_of(store, event_logs=LogFolder(logs))
-    assert planned.event_logs == [one]
-    planned.carry_out()
-    assert planned.summary()["event_logs"] == [str(one)]
-    assert (one.exists(), two.exists()) == (False, True)
-
-
-def test_a_document_whose_event_log_cannot_be_removed_stays(logs, tmp_path, monkeypatch):
-    one = logs / "nightly/run-1/sample-try1/app-1"
-    old = observation_record(0, days=300, observation=run_with(one))
-    store = save_all(ModelStore(tmp_path / "store"), old, observation_record(1, days=10))
-
-    def refuse(self, location):
-        raise PermissionError(13, "Permission denied", location)
-
-    monkeypatch.setattr(LogFolder, "remove", refuse)
-    with pytest.raises(StoreError, match="Permission denied"):
-        prune(store, event_logs=LogFolder(logs))
-    assert old.key in left_in(store)
-
-
-def test_a_log_goes_with_the_folders_that_are_empty_then(logs):
-    folder = LogFolder(logs)
-    folder.remove(str(logs / "nightly/run-1/sample-try1/app-1"))
-    assert (logs / "nightly/run-1/sample-try1/app-2").exists()
-    folder.remove((logs / "nightly/run-1/sample-try1/app-2").as_uri())
-    (gone,) = folder.remove(str(logs / "nightly/run-2/sample-try1/eventlog_v2_app-3"))
-    assert gone.name == "eventlog_v2_app-3"
-    assert [path.name for path in logs.rglob("*")] == ["nightly"]
-
-
-@pytest.mark.parametrize(
-    "location",
-    [
-        "{logs}/../outside",
-        "{logs}/nightly/../../outside",
-        "file://{logs}/%2e%2e/outside",
-        "{logs}/way-out/outside",
-        "{logs}/link",
-        "{logs}",
-        "{logs}/nightly",
-        "{logs}/nightly/run-1/sample-try1",
-        "outside",
-        "s3://bucket{logs}/nightly/run-1/sample-try1/app-1",
-        "file://elsewhere{logs}/nightly/run-1/sample-try1/app-1",
-        "{logs}/nightly/run-1/sample-try1/app-1\0",
-        "{logs}/gone",
-        "",
-    ],
-)
-def test_nothing_else_is_removed_whatever_a_document_names(logs, tmp_path, monkeypatch, location):
-    monkeypatch.chdir(tmp_path)
-    (logs / "way-out").symlink_to(tmp_path)
-    (logs / "link").symlink_to(tmp_path / "outside")
-    before = sorted(tmp_path.rglob("*"))
-    assert LogFolder(logs).remove(location.format(logs=logs)) == []
-    assert sorted(tmp_path.rglob("*")) == before
-
-
-def test_logs_are_found_through_a_link_to_their_folder(logs, tmp_path):
-    (tmp_path / "alias").symlink_to(logs)
-    assert LogFolder(tmp_path / "alias").remove(str(logs / "nightly/run-1/sample-try1/app-1"))
-    assert LogFolder(logs).remove(str(tmp_path / "alias/nightly/run-1/sample-try1/app-2"))
-
-
-def test_a_folder_that_is_none_is_named(tmp_path):
-    with pytest.raises(MissingResourceError, match=r"event logs '.*gone' cannot be read"):
-        LogFolder(tmp_path / "gone")
 
 
 def test_tasks_may_write_meanwhile(store):
