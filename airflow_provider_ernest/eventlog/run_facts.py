@@ -3,10 +3,9 @@
 Clean time counts: from when the last of the run's executors had registered to the application's end. The
 start of the driver and waiting for executors that another run still held say nothing about the job.
 
-A run counts if it ended well at one known size, with executors there whenever there was work for them, and
-its log is whole. Streams, runs inside the driver, and runs that lost executors, waited for some or shared
-them do not count. The words of Spark, YARN and Kubernetes tell why executors were lost; those that dynamic
-allocation lets go are no loss.
+A run counts if it ended well at one known size, or under dynamic allocation, and its log is whole. Streams,
+runs inside the driver, and runs that lost executors, waited for some or shared them do not count. The words
+of Spark, YARN and Kubernetes tell why executors were lost; those that dynamic allocation lets go are no loss.
 """
 
 from __future__ import annotations
@@ -334,9 +333,8 @@ _THE_WORST_FIRST = (
     *(PREEMPTED, DECOMMISSIONED, NODE_LOST, LOST, SHUFFLE_LOST),
 )
 
-# The size of a run is known if it had this share of its most executors on average, or missed the others for
-# no more than the rest of its time. On YARN and Kubernetes executors take some seconds to come, so a short
-# run has a little less than all.
+# The size of a run is known if it had this share of its most executors on average. On YARN and Kubernetes
+# executors take some seconds to come, so a short run has a little less than all.
 STEADY_SHARE = 0.9
 
 LEAST_TOLD = 0.99  # the share of its stages' tasks that a log must have
@@ -393,38 +391,6 @@ class Sizes:
     def are_steady(self) -> bool:
         """Whether nearly all executors were there nearly all the time."""
         return self.mean >= STEADY_SHARE * self.most
-
-    @property
-    def are_enough(self) -> bool:
-        """Whether the run counts as one on the most executors: it seldom had work for more than were there.
-
-        Dynamic allocation lets executors go that have nothing to do, and takes a while to have new ones.
-        """
-        if self.are_steady:
-            return True
-        log, tasks = self._log, self._log.task_columns
-
-        def rows(moments: Any, kind: int, more: int) -> NDArray[np.float64]:
-            found = np.zeros((len(moments), 5))
-            found[:, 0], found[:, kind] = moments, more
-            return found
-
-        # Moments, and by how many executors, slots, running tasks and jobs there are more from then on.
-        changes = np.concatenate(
-            [
-                np.pad(self._steps, ((0, 0), (0, 2))),
-                rows(tasks.launched_at, 3, 1),
-                rows(tasks.finished_at, 3, -1),
-                rows([job.submitted_at for job in log.jobs], 4, 1),
-                rows([job.completed_at or log.ended_at for job in log.jobs], 4, -1),
-            ]
-        )
-        changes[:, 0] = np.clip(changes[:, 0], log.ready_at, log.ended_at)
-        changes = changes[np.argsort(changes[:, 0], kind="stable")]
-        executors, slots, running, jobs = np.cumsum(changes[:-1, 1:], axis=0).T
-        is_missed = (executors < self.most) & (jobs > 0) & (running >= slots)
-        missed_seconds = float(np.diff(changes[:, 0])[is_missed].sum())
-        return missed_seconds <= (1 - STEADY_SHARE) * (log.ended_at - log.ready_at)
 
 
 def why_not_counted(log: EventLog, sizes: Sizes | None = None) -> NotCounted | None:
@@ -491,7 +457,7 @@ def _trouble_with_machines(log: EventLog, sizes: Sizes) -> str:
         is_for_memory = not causes.isdisjoint((KILLED_FOR_MEMORY, HEAP_FULL))
         return f"it lost executors{', probably killed for their memory' * is_for_memory}"
     # Replayed on fixed numbers of executors, a run under dynamic allocation counts.
-    counts = sizes.are_enough or has_dynamic_allocation(log.properties)
+    counts = sizes.are_steady or has_dynamic_allocation(log.properties)
     return "" if counts else "executors were added or removed during the run"
 
 

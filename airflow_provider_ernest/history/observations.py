@@ -569,7 +569,7 @@ def past_run(log: EventLog, *, event_log: str) -> PastRun:
     hosts = 0 if log.master.startswith("k8s") else len({each.host for each in workers})
     # A standalone master may find room for several on a machine; YARN and Kubernetes place them as they like.
     is_shared = log.master.startswith(("yarn", "k8s")) or log.most_executors > len(log.slots_by_worker)
-    is_replayed = not not_counted and not sizes.are_enough  # under dynamic allocation, or it would not count
+    is_replayed = not not_counted and not sizes.are_steady  # under dynamic allocation, or it would not count
     return PastRun(
         job=_name(log),
         application_id=log.application_id,

@@ -194,17 +194,6 @@ def test_gpus_bound_how_many_tasks_run_at_once(amounts, slots: int, tmp_path: Pa
     assert (log.slots, list(log.slots_by_executor.values())) == (slots, [slots])
 
 
-def test_machines_that_go_are_missed_only_while_a_job_waits_for_them(tmp_path: Path):
-    # As under dynamic allocation: nothing is asked of them for half a minute, and they come again in time.
-    idle = [removed(number, at=122_000, reason=KILLED) for number in range(2)]
-    back = [executor(number + 5, host=f"10.0.0.{number}", at=152_000) for number in range(2)]
-    run = run_of(tmp_path, with_events(*idle, *back, end=162_000))
-    assert (run.failure, run.executors) == ("", 2)
-    assert run.mean_executors == pytest.approx(2 * (61 - 30) / 61)
-    waiting = [job(1, 1, at=130_000), job_end(1, at=155_000)]
-    assert ADDED_OR_REMOVED in run_of(tmp_path, with_events(*idle, *back, *waiting, end=162_000)).failure
-
-
 def kept(number: int, *parents: int, partitions: int = 2, is_kept: bool = False) -> dict[str, Any]:
     return {
         "RDD ID": number,
