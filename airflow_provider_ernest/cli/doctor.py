@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from airflow_provider_ernest.cli.command import Command, add_result_arguments, aligned, tell
-from airflow_provider_ernest.cli.machines import Clients, add_account_arguments, clients_by_region
+from airflow_provider_ernest.cli.machines import add_account_arguments, clients_by_region
 from airflow_provider_ernest.cli.store import add_store_argument, airflow_home, configured, open_store
 from airflow_provider_ernest.clusters.ec2.preflight import RIGHTS
 from airflow_provider_ernest.exceptions import ClusterError, ErnestError, MissingResourceError
@@ -22,9 +22,6 @@ KINDS = (LOCAL, EXISTING, EC2, EMR)
 Look: TypeAlias = Callable[[Namespace], str]
 
 OK, MISSING, UNKNOWN = "ok", "missing", "not known"
-
-PUBLIC_IMAGE = "/aws/service/ami-amazon-linux-latest/al2023-ami-kernel-default-x86_64"
-INSTANCE_TYPE = "m5.large"
 
 
 class UntellableError(Exception):
@@ -94,21 +91,13 @@ def _connection(args: Namespace) -> str:
 
 
 def _identity(args: Namespace) -> str:
-    (_, clients), *_others = clients_by_region(args).items()
-    return str(_asked(lambda: clients("sts").get_caller_identity())["Arn"])
-
-
-def _asked(call: Callable[[], Any]) -> Any:
-    """What AWS answers.
-
-    Missing or wrong credentials or rights are a `MissingResourceError`, all else an `UntellableError`.
-    """
     from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, PartialCredentialsError
 
     from airflow_provider_ernest.clusters.ec2.aws_errors import REMEDIES, Meaning, meaning_of, said
 
+    (_, clients), *_others = clients_by_region(args).items()
     try:
-        return call()
+        return str(clients("sts").get_caller_identity()["Arn"])
     except (NoCredentialsError, PartialCredentialsError) as error:
         raise MissingResourceError(
             f"boto3 finds no credentials: {error}.", remedy="Name a profile with --profile, or set them up."
@@ -120,40 +109,18 @@ def _asked(call: Callable[[], Any]) -> Any:
         raise UntellableError(said(error)) from None
 
 
-LAUNCH = "RunInstances"
-
-
 def _right(action: str) -> Look:
     def look(args: Namespace) -> str:
         from airflow_provider_ernest.clusters.ec2.preflight import require_right
 
         for clients in clients_by_region(args).values():
-            request = _launch(args, clients) if action == LAUNCH else RIGHTS[action]
             try:
-                require_right(clients("ec2"), action, request)
+                require_right(clients("ec2"), action, RIGHTS[action])
             except ClusterError as error:
                 raise UntellableError(error.message) from None
-        return "allowed, tags included" if action == LAUNCH else "allowed"
+        return "allowed"
 
     return look
-
-
-def _launch(args: Namespace, clients: Clients) -> dict[str, Any]:
-    """A request to launch a machine with the tag that the policy asks for."""
-    from airflow_provider_ernest.clusters.ec2.identity import DEPLOYMENT_TAG
-
-    tags = [{"Key": DEPLOYMENT_TAG, "Value": args.deployment or configured("deployment") or "doctor"}]
-    image = args.image or str(
-        _asked(lambda: clients("ssm").get_parameter(Name=PUBLIC_IMAGE))["Parameter"]["Value"]
-    )
-    return {
-        "ImageId": image,
-        "InstanceType": INSTANCE_TYPE,
-        "MinCount": 1,
-        "MaxCount": 1,
-        "TagSpecifications": [{"ResourceType": kind, "Tags": tags} for kind in ("instance", "volume")],
-        **({"SubnetId": args.subnet} if args.subnet else {}),
-    }
 
 
 ACCOUNT = ("boto3", "credentials")
@@ -168,7 +135,7 @@ CHECKS: tuple[tuple[str, tuple[str, ...], Look], ...] = (
     ("connection", (EXISTING,), _connection),
     ("boto3", (EC2, EMR), lambda args: f"boto3, regions: {', '.join(clients_by_region(args))}"),
     ("credentials", (EC2, EMR), _identity),
-    *((f"ec2:{action}", (EC2,), _right(action)) for action in (*RIGHTS, LAUNCH)),
+    *((f"ec2:{action}", (EC2,), _right(action)) for action in RIGHTS),
 )
 """Names, the kinds of clusters that need them, and what says what is there or raises what is wrong."""
 
@@ -226,13 +193,7 @@ def _add_arguments(parser: ArgumentParser) -> None:
         default="spark_default",
         help="Airflow's connection to an existing cluster: standalone, YARN, Kubernetes; default %(default)s",
     )
-    aws = parser.add_argument_group("AWS")
-    add_account_arguments(aws)
-    aws.add_argument(
-        "--deployment", metavar="ID", help="in the tag that the policy asks for; default: Airflow's"
-    )
-    aws.add_argument("--image", metavar="AMI", help="of the dry run; default: Amazon Linux 2023")
-    aws.add_argument("--subnet", metavar="ID", help="of the dry run; default: the default VPC's")
+    add_account_arguments(parser.add_argument_group("AWS"))
     add_result_arguments(parser, result="what was found")
 
 
@@ -256,12 +217,13 @@ COMMAND = Command(
     summary="show what is missing for which kind of cluster, and what to change",
     description="Look for Java, Spark and spark-submit, write to the store and the folders for samples and "
     "event logs, look up the Spark connection, and let AWS judge by dry runs, which start nothing, whether "
-    "the credentials have the rights. Run it where Airflow's tasks run: as their user, with their "
-    "environment. AWS is asked where boto3 knows a region and credentials.",
+    "the credentials have the rights. A DAG asks for the right to launch with its own machines, before it "
+    "starts any. Run it where Airflow's tasks run: as their user, with their environment. AWS "
+    "is asked where boto3 knows a region and credentials.",
     example="""\
   %(prog)s
   %(prog)s --for local
-  %(prog)s --for ec2 --region eu-west-1 --subnet subnet-0123 --deployment prod-eu
+  %(prog)s --for ec2 --region eu-west-1
   %(prog)s --for existing --connection spark_prod --format json""",
     add_arguments=_add_arguments,
     run=_run,
