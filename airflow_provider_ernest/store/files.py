@@ -11,9 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from inspect import signature
+from multiprocessing.pool import ThreadPool
 from pathlib import Path
-from queue import Empty, SimpleQueue
-from threading import Thread
 from typing import Any, TypeVar
 from urllib.parse import quote
 
@@ -287,31 +286,10 @@ Result = TypeVar("Result")
 def in_threads(work: Callable[[Part], Result], parts: Sequence[Part], *, most: int) -> list[Result]:
     """The results of some work for each part, in the order of the parts, so many at most at a time.
 
-    What is raised first is raised here, when all threads have ended. No executor of the standard library is
-    used because storage may never answer: the interpreter waits for an executor's threads when it ends.
+    Not by an executor of `concurrent.futures`: storage may never answer, and the interpreter waits for an
+    executor's threads when it ends. This pool's are daemons.
     """
-    waiting: SimpleQueue[int] = SimpleQueue()
-    for number in range(len(parts)):
-        waiting.put(number)
-    results: dict[int, Result] = {}
-    failures: list[BaseException] = []
-
-    def run() -> None:
-        while not failures:
-            try:
-                number = waiting.get_nowait()
-            except Empty:
-                return
-            try:
-                results[number] = work(parts[number])
-            except BaseException as error:
-                failures.append(error)
-
-    threads = [Thread(target=run, daemon=True) for _ in range(min(most, len(parts)))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if failures:
-        raise failures[0]
-    return [results[number] for number in range(len(parts))]
+    if not parts:
+        return []
+    with ThreadPool(min(most, len(parts))) as pool:
+        return list(pool.imap(work, parts))
