@@ -85,13 +85,6 @@ class ModelStore:
             return None
         return record
 
-    def ids(self, form: type[Record], job: str, instance_type: str, *, limit: int | None = None) -> list[str]:
-        """The ids of the newest of them, newest first, by the names of their files alone."""
-        folder = catalogue.folder_of(self.root, form, job, instance_type)
-        with storage.store_errors(f"The {form.words}s in {folder} cannot be listed"):
-            paths = catalogue.newest_first(folder)[:limit]
-        return [str(path.name).removesuffix(SUFFIX) for path in paths]
-
     def latest_of_jobs(self, instance_type: str, *, limit: int, other_than: str | None = None) -> list[Model]:
         """The newest model of each job on a type of machine, newest first, without that of one job."""
         folder = f"{storage.safe_name('instance_type', instance_type)}/{FOLDERS[Model]}"

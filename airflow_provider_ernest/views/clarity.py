@@ -95,7 +95,10 @@ def clarity_page(
     reports = store.newest_first(BottleneckReport, model.job, model.instance_type, limit=MOST_REPORTS)
     report = report_of_models(reports, {model.id, model.base_model_id or model.id}, readable)
     record = _profile_of(store, report, readable) if report else None
-    of_production = loaded.profiles_for(PRODUCTION, store, model, readable, limit=MOST_PROFILES)
+    profiles = store.newest_first(ProfileRecord, model.job, model.instance_type, limit=MOST_PROFILES)
+    of_production = (
+        each for each in profiles if each.purpose == PRODUCTION and loaded.visible_records([each], readable)
+    )
     production = next(of_production, None)
     return Clarity(
         sample=explained_run(record.profile, link, record, report) if record else None,

@@ -46,22 +46,11 @@ load_mark: Load[ModelMark] = lru_cache(256)(lambda store, *where: store.load(Mod
 load_profile: Load[ProfileRecord] = lru_cache(64)(lambda store, *where: store.load(ProfileRecord, *where))
 
 
-def profiles_for(
-    purpose: str, store: ModelStore, model: Model, readable: Readable, *, limit: int
-) -> Iterator[ProfileRecord]:
-    """Yield the profiles with that purpose of readable DAGs, newest first, of so many that are looked at.
-
-    Missing or damaged ones are left out, with a warning in the log.
-    """
-    where = model.job, model.instance_type
-    for profile_id in store.ids(ProfileRecord, *where, limit=limit):
-        try:
-            record = load_profile(store, *where, profile_id)
-        except (StoreError, InvalidParameterError) as error:
-            _leave_out("profile", profile_id, *where, error)
-        else:
-            if record.purpose == purpose and visible_records([record], readable):
-                yield record
+_OF_A_FILE = (
+    *(FileNotFoundError, IsADirectoryError, PermissionError),
+    *(InvalidDocumentError, UnicodeError),
+)
+"""Causes that are of one document alone, not of the store."""
 
 
 def read_each(load: Load[Kept], store: ModelStore, entries: Iterable[CatalogueEntry]) -> Iterator[Kept]:
@@ -76,20 +65,13 @@ def read_each(load: Load[Kept], store: ModelStore, entries: Iterable[CatalogueEn
         try:
             document = load(store, entry.job, entry.instance_type, entry.id)
         except (StoreError, InvalidParameterError) as error:
-            _leave_out(entry.kind, entry.id, entry.job, entry.instance_type, error)
+            # Impossible names are refused before the store is asked.
+            if not isinstance(error, InvalidParameterError) and not isinstance(error.__cause__, _OF_A_FILE):
+                raise
+            where = entry.job, entry.instance_type
+            log.warning("Left out %s %s of %r on %s: %s", entry.kind, entry.id, *where, error)
         else:
             yield document
-
-
-def _leave_out(kind: str, id_: str, job: str, instance_type: str, error: Exception) -> None:
-    """Log that a document is left out; raise the error if it is not of this document alone."""
-    # Impossible names are refused before the store is asked.
-    if not isinstance(error, InvalidParameterError) and not isinstance(
-        error.__cause__,
-        FileNotFoundError | IsADirectoryError | PermissionError | InvalidDocumentError | UnicodeError,
-    ):
-        raise error
-    log.warning("Left out %s %s of %r on %s: %s", kind, id_, job, instance_type, error)
 
 
 def is_gone(error: StoreError) -> bool:
