@@ -15,7 +15,6 @@ from airflow_provider_ernest.settings.values import checked, count, one_of, posi
 from airflow_provider_ernest.words import count as whole
 
 MOST_EXECUTORS = 1_000_000
-WIDEST_SPAN = 1_000
 MOST_RUNS = 1_000_000_000
 """Number of runs that may share the training."""
 
@@ -70,7 +69,7 @@ class PredictionRequest:
         _billing, "what is billed besides, for machines of any type", default_factory=Billing
     )
     min_executors: int = setting(count, "the fewest executors", default=1)
-    max_executors: int = setting(count, f"the most, at most {whole(WIDEST_SPAN)} sizes in all", default=16)
+    max_executors: int = setting(count, "the most executors", default=16)
 
     def __post_init__(self) -> None:
         """Check all fields."""
@@ -115,15 +114,7 @@ class PredictionRequest:
             raise InvalidParameterError(
                 "max_executors", most, f"is less than min_executors={least}", remedy="Exchange the two."
             )
-        span = most - least
-        if span >= WIDEST_SPAN:
-            raise InvalidParameterError(
-                "max_executors",
-                most,
-                f"is {whole(span + 1)} sizes with min_executors={least}",
-                remedy=f"Ask for at most {whole(WIDEST_SPAN)}, up to {whole(least + WIDEST_SPAN - 1)}.",
-            )
-        if span < MOST_COMPUTED:
+        if most - least < MOST_COMPUTED:
             return list(range(least, most + 1))
         steps = MOST_COMPUTED - 1
         return sorted({round(least * (most / least) ** (step / steps)) for step in range(steps + 1)})
@@ -132,12 +123,6 @@ class PredictionRequest:
 def in_bounds(value: float | None) -> float | None:
     """The scale, price, deadline or budget; None if it cannot be asked for. NaN is in no bounds."""
     return value if value is not None and 1 / LARGEST <= value <= LARGEST else None
-
-
-def executors_in_bounds(least: int, most: int) -> tuple[int, int]:
-    """The fewest and the most machines, as close to these as can be asked for."""
-    least = min(max(1, least), MOST_EXECUTORS)
-    return least, min(max(least, most), least + WIDEST_SPAN - 1, MOST_EXECUTORS)
 
 
 def request_of(
@@ -152,10 +137,8 @@ def request_of(
     Values that a page cannot ask are left out or brought into bounds.
     """
     trained = model.observations if model else ()
-    least, most = executors_in_bounds(
-        newest.min_executors if newest else 1,
-        newest.max_executors if newest else 2 * max((run.executors for run in trained), default=1),
-    )
+    least = min(max(1, newest.min_executors), MOST_EXECUTORS) if newest else 1
+    most = newest.max_executors if newest else 2 * max((run.executors for run in trained), default=1)
     iterations = newest.iterations if newest else model.trained_iterations if model else None
     return PredictionRequest(
         scale=(in_bounds(newest.scale) if newest else None) or 1.0,
@@ -164,7 +147,7 @@ def request_of(
         price_per_hour=in_bounds(price),
         billing=_billed((newest.decision.billing if newest else None) or Billing(), training_dollars),
         min_executors=least,
-        max_executors=most,
+        max_executors=min(max(least, most), MOST_EXECUTORS),
     )
 
 
