@@ -59,14 +59,12 @@ def replay(
     task_seconds: FloatColumn | None = None,
     plan: Plan | None = None,
     warm_up: WarmUp | None = None,
-    allocation: ExecutorAllocation | None = None,
 ) -> Replayed:
     """Replay a run, with its own executors, when it had them, and its own seconds by default.
 
     Another number of executors is there all the time, each with the median number of slots of the run's;
-    there are as many first tasks as slots then, and data comes from as many other executors. With an
-    `allocation` it has that one's executors, and `executors` is how many these usually are. The plan and the
-    warm-up are those of the log, if they are at hand; `task_seconds` have shape (tasks,).
+    there are as many first tasks as slots then, and data comes from as many other executors. The plan and
+    the warm-up are those of the log, if they are at hand; `task_seconds` have shape (tasks,).
 
     Raises:
         EventLogError: no task ended, so that there is nothing to replay.
@@ -79,29 +77,18 @@ def replay(
         )
     plan = plan or plan_of(log)
     seconds = tasks.seconds if task_seconds is None else np.asarray(task_seconds, dtype=np.float64)
-    per_executor = max(1, int(np.median(list(log.slots_by_executor.values()) or [most_at_once(tasks)])))
-    slots: list[Slot] = []
-    is_own = executors is None or (executors == log.most_executors and is_of_one_size(log))
-    if executors is None or (is_own and allocation is None):
+    if executors is None or (executors == log.most_executors and is_of_one_size(log)):
         # The run's own first tasks are first again: their warm-up is in their seconds.
         excess, slots = None, _slots_of(log)
     else:
-        seconds, excess = _on_other_executors(
+        seconds, excess = on_other_executors(
             log, plan, seconds, executors=executors, warm_up=warm_up or warm_up_of(log, plan)
         )
-        if allocation is None:
-            slots = [ALWAYS] * min(executors * per_executor, len(tasks))
+        each = max(1, int(np.median(list(log.slots_by_executor.values()) or [most_at_once(tasks)])))
+        slots = [ALWAYS] * min(executors * each, len(tasks))
     # A task's slot is free while the driver fetches its result.
     share = ((tasks.freed_at - tasks.launched_at) / np.maximum(tasks.seconds, 1e-9)).clip(0.0, 1.0)
-    return Simulation(
-        plan,
-        seconds,
-        slots,
-        allocation=allocation,
-        slots_per_executor=per_executor,
-        slot_seconds=seconds * share,
-        warm_up_seconds=excess,
-    ).run()
+    return Simulation(plan, seconds, slots, slot_seconds=seconds * share, warm_up_seconds=excess).run()
 
 
 def replay_sizes(
@@ -462,7 +449,7 @@ def remote_share_change(*, had: int, executors: int) -> float:
     return (1.0 - 1.0 / executors) / (1.0 - 1.0 / had) if had > 1 else 1.0
 
 
-def _on_other_executors(
+def on_other_executors(
     log: EventLog, plan: Plan, seconds: FloatColumn, *, executors: int, warm_up: WarmUp
 ) -> tuple[FloatColumn, list[float]]:
     """The tasks' own seconds, with other waiting for fetched data, and the excess of each stage."""

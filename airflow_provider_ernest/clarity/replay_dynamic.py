@@ -1,4 +1,4 @@
-"""A run replayed with executors that come and go, or one that had such replayed on fixed numbers of them.
+"""What a replay with executors that come and go tells; runs that had such, on fixed numbers of them.
 
 The tasks are those of `replay` and `replay_scaled`, the rules those of `dynamic_allocation`.
 """
@@ -11,12 +11,7 @@ from itertools import accumulate, pairwise
 
 import numpy as np
 
-from airflow_provider_ernest.clarity.dynamic_allocation import (
-    AllocationRules,
-    ExecutorAllocation,
-    bounds_in,
-    rules_of,
-)
+from airflow_provider_ernest.clarity.dynamic_allocation import bounds_in, rules_of
 from airflow_provider_ernest.clarity.replay import Replayed, is_of_one_size, replay, warm_up_of
 from airflow_provider_ernest.clarity.replay_plan import plan_of
 from airflow_provider_ernest.documents.profiles import ExecutorSteps, ReplayedAllocation
@@ -32,23 +27,11 @@ queries of TPC-H by 6 % on twice and 22 % on four times the executors (Mao et al
 TICK = 0.001  # of Spark's clock, in seconds
 
 
-def replay_dynamic(
-    log: EventLog, bounds: ExecutorBounds, *, rules: AllocationRules | None = None
-) -> ReplayedAllocation:
-    """Replay a run under dynamic allocation, by its own rules if no others are given.
+def allocation_of(replayed: Replayed, bounds: ExecutorBounds) -> ReplayedAllocation:
+    """What executors a replay had when: those that come while it ends, or afterwards, do not count.
 
     Clean time begins when the initial executors are there.
-
-    Raises:
-        EventLogError: no task ended, so that there is nothing to replay.
     """
-    rules = rules or rules_of(log.properties, startup_seconds=executor_startup_seconds(log))
-    allocation = ExecutorAllocation(rules, bounds)
-    return allocation_of(replay(log, executors=bounds.maximum, allocation=allocation), bounds)
-
-
-def allocation_of(replayed: Replayed, bounds: ExecutorBounds) -> ReplayedAllocation:
-    """What executors a replay had when: those that come while it ends, or afterwards, do not count."""
     executors = replayed.allocation.executors if replayed.allocation else []
     # Without initial executors clean time begins with the first that come, as in an event log.
     began = max(0.0, min((each.came_at for each in executors), default=0.0))

@@ -25,10 +25,24 @@ from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
-from airflow_provider_ernest.clarity.dynamic_allocation import bounds_in, properties_of_allocation
+import numpy as np
+
+from airflow_provider_ernest.clarity.dynamic_allocation import (
+    ExecutorAllocation,
+    bounds_in,
+    properties_of_allocation,
+    rules_of,
+)
 from airflow_provider_ernest.clarity.profile import profile_run
-from airflow_provider_ernest.clarity.replay_dynamic import replay_dynamic, replayed_at_fixed_sizes
+from airflow_provider_ernest.clarity.replay import Simulation, on_other_executors, warm_up_of
+from airflow_provider_ernest.clarity.replay_dynamic import (
+    allocation_of,
+    executor_startup_seconds,
+    replayed_at_fixed_sizes,
+)
+from airflow_provider_ernest.clarity.replay_plan import plan_of
 from airflow_provider_ernest.clarity.replay_scaled import replay_allocations
+from airflow_provider_ernest.documents.profiles import ReplayedAllocation
 from airflow_provider_ernest.eventlog.reading import read_event_log
 from airflow_provider_ernest.eventlog.run_facts import Sizes, has_dynamic_allocation, why_not_counted
 from airflow_provider_ernest.eventlog.tables import EventLog
@@ -124,7 +138,7 @@ def _to_fixed(dynamic: Logs, fixed: Logs) -> Iterator[str]:
                 errors.append(size.seconds / truth - 1.0)
                 told = f"{size.executors:>10}{size.seconds:10.1f}{truth:8.1f}{errors[-1]:+8.1%}"
                 yield f"{name:<24}{told}"
-        own = replay_dynamic(log, bounds_in(log.properties, most=log.most_executors))
+        own = _by_its_own_rules(log)
         own_errors.append(own.seconds / log.clean_seconds - 1.0)
         cost_errors.append(own.mean_executors / Sizes(log).mean - 1.0)
         told = f"{'its own':>10}{own.seconds:10.1f}{log.clean_seconds:8.1f}{own_errors[-1]:+8.1%}"
@@ -132,6 +146,26 @@ def _to_fixed(dynamic: Logs, fixed: Logs) -> Iterator[str]:
     yield f"on fixed numbers: {_median(errors)}"
     yield f"by its own rules, seconds: {_median(own_errors)}"
     yield f"by its own rules, executors on average: {_median(cost_errors)}"
+
+
+def _by_its_own_rules(log: EventLog) -> ReplayedAllocation:
+    """A run under dynamic allocation, replayed as it was."""
+    bounds = bounds_in(log.properties, most=log.most_executors)
+    rules = rules_of(log.properties, startup_seconds=executor_startup_seconds(log))
+    tasks, plan = log.task_columns, plan_of(log)
+    seconds, excess = on_other_executors(
+        log, plan, tasks.seconds, executors=bounds.maximum, warm_up=warm_up_of(log, plan)
+    )
+    share = ((tasks.freed_at - tasks.launched_at) / np.maximum(tasks.seconds, 1e-9)).clip(0.0, 1.0)
+    simulation = Simulation(
+        plan,
+        seconds,
+        allocation=ExecutorAllocation(rules, bounds),
+        slots_per_executor=max(1, int(np.median(list(log.slots_by_executor.values())))),
+        slot_seconds=seconds * share,
+        warm_up_seconds=excess,
+    )
+    return allocation_of(simulation.run(), bounds)
 
 
 def _to_dynamic(dynamic: Logs, fixed: Logs) -> Iterator[str]:

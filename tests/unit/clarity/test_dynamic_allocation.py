@@ -14,14 +14,15 @@ from airflow_provider_ernest.clarity.dynamic_allocation import (
     bounds_in,
     rules_of,
 )
+from airflow_provider_ernest.clarity.profile import profile_run
 from airflow_provider_ernest.clarity.replay import Simulation
 from airflow_provider_ernest.clarity.replay_dynamic import (
     allocation_of,
     executor_startup_seconds,
-    replay_dynamic,
     replayed_at_fixed_sizes,
 )
 from airflow_provider_ernest.clarity.replay_plan import plan_of
+from airflow_provider_ernest.clarity.replay_scaled import replay_allocations
 from airflow_provider_ernest.documents.runs import ExecutorBounds
 from airflow_provider_ernest.exceptions import InvalidDocumentError
 from tests.unit.eventlog.logs import SimulatedJob, SimulatedStage, event_log, executor, run, task
@@ -202,7 +203,9 @@ def test_a_log_tells_how_long_executors_take_to_come():
 
 
 def test_a_run_under_dynamic_allocation_is_replayed_as_it_was_by_its_own_rules():
-    found = replay_dynamic(grown(), bounds(1, 1, 2))
+    (found,) = replay_allocations(
+        [profile_run(grown())], allowed=[bounds(1, 1, 2)], scale=1.0, executor_cores=1
+    )
     assert found.steps == ((0, 1), (4, 2))
     assert found.seconds == pytest.approx(28.0)
     assert found.executor_seconds == pytest.approx(28.0 + 24.0)
