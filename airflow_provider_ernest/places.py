@@ -1,8 +1,8 @@
 """A file or a folder somewhere: local, on S3, by HTTP, or wherever fsspec can read.
 
-`place_of` makes a path-like object of what a user names; `probe` tells a change of a file without reading it.
-boto3 reads S3 where s3fs is not installed, which cannot be beside the newest amazon provider. Files in a ZIP
-have addresses by the rule of fsspec: zip://folder/file::s3://bucket/logs.zip.
+`place_of` makes a path-like object of what a user names; its `entry` tells a change of a file without
+reading it. boto3 reads S3 where s3fs is not installed, which cannot be beside the newest amazon provider.
+Files in a ZIP have addresses by the rule of fsspec: zip://folder/file::s3://bucket/logs.zip.
 """
 
 from __future__ import annotations
@@ -138,6 +138,7 @@ class LocalPlace:
 
     def _told(self, status: os.stat_result) -> Entry:
         is_folder = S_ISDIR(status.st_mode)
+        # The time of the last change of the inode: copies can be given the time of the original.
         changed = "" if is_folder else f" {status.st_size} {status.st_mtime_ns} {status.st_ctime_ns}"
         return Entry(
             place=self,
@@ -147,14 +148,6 @@ class LocalPlace:
             modified_at=status.st_mtime,
             version=f"{status.st_dev} {status.st_ino}{changed}",
         )
-
-    def probe(self) -> str:
-        """Size, times and inode: of the file that a link leads to."""
-        status = self._path.stat()
-        if not S_ISREG(status.st_mode):
-            raise IsADirectoryError(f"{self._path} is no file")
-        # The time of the last change of the inode: copies can be given the time of the original.
-        return f"{status.st_size} {status.st_mtime_ns} {status.st_ctime_ns} {status.st_ino}"
 
     def open(self, mode: str = "rb") -> AbstractContextManager[Any]:
         """The content of a file."""
@@ -207,27 +200,8 @@ class FileSystemPlace:
             is_file=not is_folder,
             size_bytes=int(told.get("size") or 0),
             modified_at=_modified_at(told),
-            version="" if is_folder else probe_of(told),
+            version="" if is_folder else version_of(told),
         )
-
-    def probe(self) -> str:
-        """Its size, and what the file system tells of its content, such as an ETag."""
-        # Object stores' file systems cache what they have been told.
-        self._filesystem.invalidate_cache()
-        try:
-            told = self._filesystem.info(self._path)
-        except FileNotFoundError as error:
-            # fsspec's HTTP says so whatever was wrong.
-            if (
-                self._is_http
-                and error.__cause__
-                and getattr(error.__cause__, "status", None) not in (404, 410)
-            ):
-                raise ConnectionError(f"{type(error.__cause__).__name__}: {error.__cause__}") from error
-            raise
-        if told.get("type") == "directory":
-            raise IsADirectoryError(f"{self} is no file")
-        return probe_of(told)
 
     def open(self, mode: str = "rb") -> Any:
         """The content of a file; by HTTP in one answer, since not every server gives parts."""
@@ -516,7 +490,7 @@ def _modified_at(told: Mapping[str, Any]) -> float | None:
     return None if not isinstance(moment, int | float) else moment / (1000 if moment > 1e11 else 1)
 
 
-def probe_of(told: Mapping[str, Any]) -> str:
+def version_of(told: Mapping[str, Any]) -> str:
     """What of a storage's answer changes with the file's content; empty where nothing does."""
     plain = {key.lower().replace("-", "").replace("_", ""): value for key, value in told.items()}
     versions = [f"{key}={plain[key]}" for key in sorted(_VERSION_KEYS & plain.keys()) if plain[key]]

@@ -8,13 +8,12 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from airflow_provider_ernest.exceptions import ErnestError, InvalidParameterError, MissingResourceError
+from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError
 from airflow_provider_ernest.places import S3Clients, local_path, place_of
 from airflow_provider_ernest.privacy import without_credentials
 
@@ -161,22 +160,9 @@ def _hash_of_address(path: str) -> str:
     return hashlib.sha256(path.encode("utf-8")).hexdigest()
 
 
-SETTLED, SETTLING, MISSING, TROUBLE = "settled", "settling", "missing", "trouble"
-"""What a look finds: unchanged files, files that may still be written, a missing file, silent storage."""
-
 SETTLE_SECONDS = 5.0
 """How long a changed file must stay as it is before it is read."""
 _CONTENT = "content "
-
-
-@dataclass(frozen=True, kw_only=True)
-class Look:
-    """What a look at the files found."""
-
-    state: str  # `SETTLED`, `SETTLING`, `MISSING` or `TROUBLE`
-    sha256: str | None = None  # of the application, see `combined_sha256`; None unless `SETTLED`
-    path: str = ""  # the one that is missing or made trouble
-    problem: Exception | None = None
 
 
 class ArtifactWatch:
@@ -184,6 +170,9 @@ class ArtifactWatch:
 
     A look asks their storages for what they tell without reading (size, times, ETag). A file is read only
     when that has changed and then stayed the same for `SETTLE_SECONDS`: it may be a copy under way.
+
+    Attributes:
+        looking_at: the path that was looked at last, of which an error is.
     """
 
     def __init__(
@@ -194,59 +183,56 @@ class ArtifactWatch:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.paths = tuple(paths)
+        self.looking_at = ""
         self._s3_clients = s3_clients
         self._clock = clock
-        self._files: dict[str, Any] = {}
-        self._hashes: dict[tuple[str, str], str] = {}  # by path and probe
+        self._hashes: dict[tuple[str, str], str] = {}  # by path and state
         self._pending: dict[str, str] = {}
         self._pending_since = 0.0
-        self._looking_at = ""
 
-    def look(self) -> Look:
-        """Look at all files, once; only errors of this package are raised, such as for an unknown scheme."""
+    def look(self) -> str | None:
+        """The hash of the application, see `combined_sha256`; None while files are new or being written.
+
+        Raises:
+            FileNotFoundError: one is missing now.
+            MissingResourceError: nothing installed reads such an address.
+            Exception: of the libraries behind the storages, which have errors of their own.
+        """
         try:
             return self._look()
-        except FileNotFoundError:
-            # What comes instead is a new file, which has to settle.
+        except Exception:
+            # What comes instead may be a new file, which has to settle.
             self._pending = {}
-            return Look(state=MISSING, path=self._looking_at)
-        except ErnestError:
             raise
-        # The libraries behind the storages raise errors of their own.
-        except Exception as error:
-            self._files.pop(self._looking_at, None)
-            return Look(state=TROUBLE, path=self._looking_at, problem=error)
 
-    def _look(self) -> Look:
-        probes = {path: self._probe(path) for path in self.paths}
-        changed = [each for each in probes.items() if each not in self._hashes]
-        if changed and probes != self._pending:
-            self._pending, self._pending_since = probes, self._clock()
-            return Look(state=SETTLING)
+    def _look(self) -> str | None:
+        states = {path: self._state(path) for path in self.paths}
+        changed = [each for each in states.items() if each not in self._hashes]
+        if changed and states != self._pending:
+            self._pending, self._pending_since = states, self._clock()
+            return None
         if changed and self._clock() - self._pending_since < SETTLE_SECONDS:
-            return Look(state=SETTLING)
-        for path, probe in changed:
-            content = probe.removeprefix(_CONTENT)
-            if content == probe:
-                content = _sha256(self._file(path))
-                if self._probe(path) != probe:
+            return None
+        for path, state in changed:
+            content = state.removeprefix(_CONTENT)
+            if content == state:
+                content = _sha256(place_of(path, s3_clients=self._s3_clients))
+                if self._state(path) != state:
                     # It was replaced meanwhile: what was read may be half of each.
                     self._pending = {}
-                    return Look(state=SETTLING)
-            self._hashes[path, probe] = content
+                    return None
+            self._hashes[path, state] = content
         # What files were before is not asked for again.
-        self._hashes = {each: self._hashes[each] for each in probes.items()}
-        hashes = [self._hashes[path, probes[path]] for path in self.paths]
-        return Look(state=SETTLED, sha256=combined_sha256(hashes))
+        self._hashes = {each: self._hashes[each] for each in states.items()}
+        return combined_sha256([self._hashes[path, states[path]] for path in self.paths])
 
-    def _probe(self, path: str) -> str:
+    def _state(self, path: str) -> str:
         """What its storage tells of a file; where that is too little, the hash of its content."""
-        self._looking_at = path
+        self.looking_at = path
         if is_of_the_machines(path):
             return _CONTENT + _hash_of_address(path)
-        return self._file(path).probe() or _CONTENT + _sha256(self._file(path))
-
-    def _file(self, path: str) -> Any:
-        if path not in self._files:
-            self._files[path] = place_of(path, s3_clients=self._s3_clients)
-        return self._files[path]
+        file = place_of(path, s3_clients=self._s3_clients)
+        told = file.entry()
+        if not told.is_file:
+            raise IsADirectoryError(f"{file} is no file")
+        return told.version or _CONTENT + _sha256(file)

@@ -164,12 +164,14 @@ class HashComparison:
     def compare(self, known_sha256: str | None = None) -> Found:
         """Look at the application; compare it with an earlier look's hash, else with the newest model's."""
         try:
-            look = self._watch.look()
-        except MissingResourceError as error:
-            raise MissingResourceError(without_credentials(error.message), remedy=error.remedy) from None
-        if look.sha256 is None:
-            self._warn_of(look)
-            return Found(is_settling=look.state == "settling")
+            sha256 = self._watch.look()
+        except MissingResourceError:
+            raise
+        except Exception as error:
+            self._warn_of(error)
+            return Found()
+        if sha256 is None:
+            return Found(is_settling=True)
         try:
             model = None if known_sha256 else newest_model(self._store, self._job)
         except StoreError as error:
@@ -178,20 +180,21 @@ class HashComparison:
         self._warned = ""
         known = known_sha256 or (model.artifact_sha256 if model else None)
         return Found(
-            sha256=look.sha256,
+            sha256=sha256,
             known_sha256=known,
             model_id=model.id if model else None,
-            reason=self._reason(look.sha256, known, model),
+            reason=self._reason(sha256, known, model),
         )
 
-    def _warn_of(self, look: artifact.Look) -> None:
-        path = without_credentials(look.path)
-        if look.state == "missing":
+    def _warn_of(self, error: Exception) -> None:
+        path = without_credentials(self._watch.looking_at)
+        # fsspec's HTTP says that there is no such file whatever the server's answer was.
+        if isinstance(error, FileNotFoundError):
             self._warn(f"There is no {path} now: waiting for it.")
-        elif look.problem is not None:
+        else:
             # What the libraries behind storages say may hold the address with its password.
-            problem = without_credentials(str(look.problem).replace(look.path, path))
-            self._warn(f"{path} cannot be read now: {type(look.problem).__name__}: {problem}")
+            problem = without_credentials(str(error).replace(self._watch.looking_at, path))
+            self._warn(f"{path} cannot be read now: {type(error).__name__}: {problem}")
 
     def _warn(self, message: str) -> None:
         if message != self._warned:

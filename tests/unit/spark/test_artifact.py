@@ -16,12 +16,7 @@ import pytest
 from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError
 from airflow_provider_ernest.spark import artifact
 from airflow_provider_ernest.spark.artifact import (
-    MISSING,
-    SETTLED,
-    SETTLING,
-    TROUBLE,
     ArtifactWatch,
-    Look,
     artifact_paths,
     combined_sha256,
     hash_where_readable,
@@ -167,25 +162,23 @@ def sha256(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def settle(watch: ArtifactWatch, clock: Clock) -> Look:
+def settle(watch: ArtifactWatch, clock: Clock) -> str:
     """Look until the files have settled."""
     watch.look()
     clock.now += 5
-    look = watch.look()
-    assert look.state == SETTLED
-    return look
+    found = watch.look()
+    assert found is not None
+    return found
 
 
 def test_a_file_is_read_once_it_has_stayed_the_same(watching, jar, clock, opened):
     watch = watching(jar)
-    assert watch.look().state == SETTLING
+    assert watch.look() is None
     clock.now += 4.9
-    assert watch.look().state == SETTLING
+    assert watch.look() is None
     assert opened == []
     clock.now += 0.2
-    look = watch.look()
-    assert (look.state, look.sha256) == (SETTLED, sha256(b"first"))
-    assert watch.look() == look
+    assert watch.look() == watch.look() == sha256(b"first")
     assert opened == ["job.jar"], "what has not changed is not read again"
 
 
@@ -197,9 +190,9 @@ def test_a_copy_under_way_is_never_told(watching, jar, clock):
             copy.write(piece)
             copy.flush()
             clock.now += 4
-            assert watch.look().state == SETTLING
+            assert watch.look() is None
     clock.now += 5
-    assert watch.look().sha256 == sha256(b"second!")
+    assert watch.look() == sha256(b"second!")
 
 
 def test_a_file_that_is_replaced_while_it_is_read_is_read_again(watching, jar, clock, monkeypatch):
@@ -216,8 +209,8 @@ def test_a_file_that_is_replaced_while_it_is_read_is_read_again(watching, jar, c
         return found
 
     monkeypatch.setattr(artifact, "_sha256", replaced_meanwhile)
-    assert watch.look().state == SETTLING
-    assert settle(watch, clock).sha256 == sha256(b"second")
+    assert watch.look() is None
+    assert settle(watch, clock) == sha256(b"second")
 
 
 def test_only_the_file_that_may_have_changed_is_read(watching, tmp_path, clock, opened):
@@ -226,13 +219,13 @@ def test_only_the_file_that_may_have_changed_is_read(watching, tmp_path, clock, 
         path.write_text(path.name)
     watch = watching(*paths)
     before = settle(watch, clock)
-    assert before.sha256 == combined_sha256([sha256(path.read_bytes()) for path in paths])
+    assert before == combined_sha256([sha256(path.read_bytes()) for path in paths])
     opened.clear()
 
     (tmp_path / "b.py").write_text("changed")
     after = settle(watch, clock)
-    assert after.sha256 == combined_sha256([sha256(path.read_bytes()) for path in paths])
-    assert after.sha256 != before.sha256
+    assert after == combined_sha256([sha256(path.read_bytes()) for path in paths])
+    assert after != before
     assert opened == ["b.py"]
 
 
@@ -243,25 +236,25 @@ def test_a_large_file_is_read_in_pieces(watching, clock, monkeypatch):
             return super().read(size)
 
     content = b"x" * 5_000_000
-    large = SimpleNamespace(probe=lambda: "as ever", open=lambda: InPieces(content))
+    entry = SimpleNamespace(is_file=True, version="as ever")
+    large = SimpleNamespace(entry=lambda: entry, open=lambda: InPieces(content))
     monkeypatch.setattr(artifact, "place_of", lambda *_, **__: large)
-    assert settle(watching("s3://code/job.jar"), clock).sha256 == sha256(content)
+    assert settle(watching("s3://code/job.jar"), clock) == sha256(content)
 
 
 def test_by_http_a_changed_etag_is_what_is_read_for(watching, clock):
     with served_file(b"first") as served:
         watch = watching(served.url)
-        assert settle(watch, clock).sha256 == sha256(b"first")
+        assert settle(watch, clock) == sha256(b"first")
         read = served.bytes_read
         watch.look()
         assert served.bytes_read == read
 
-        served.status = 404
-        assert watch.look().state == MISSING
-        served.status = 500
-        assert watch.look().state == TROUBLE
+        for served.status in (404, 500):
+            with pytest.raises(FileNotFoundError):
+                watch.look()
         served.status, served.content = 200, b"second"
-        assert settle(watch, clock).sha256 == sha256(b"second")
+        assert settle(watch, clock) == sha256(b"second")
 
 
 @pytest.mark.parametrize("has_head", [True, False])
@@ -269,9 +262,9 @@ def test_by_http_the_content_is_compared_where_the_server_tells_nothing(watching
     with served_file(b"first") as served:
         served.has_etag, served.has_head = False, has_head
         watch = watching(served.url)
-        assert settle(watch, clock).sha256 == sha256(b"first")
-        assert watch.look().sha256 == sha256(b"first")
+        assert settle(watch, clock) == sha256(b"first")
+        assert watch.look() == sha256(b"first")
         served.content = b"other"
-        assert watch.look().state == SETTLING
+        assert watch.look() is None
         clock.now += 5
-        assert watch.look().sha256 == sha256(b"other")
+        assert watch.look() == sha256(b"other")

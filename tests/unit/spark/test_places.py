@@ -22,9 +22,9 @@ from airflow_provider_ernest import places
 from airflow_provider_ernest.exceptions import MissingResourceError
 from airflow_provider_ernest.hooks import aws
 from airflow_provider_ernest.hooks.aws import s3_clients
-from airflow_provider_ernest.places import S3ByBoto3, place_of, probe_of
+from airflow_provider_ernest.places import S3ByBoto3, place_of, version_of
 from airflow_provider_ernest.spark import artifact
-from airflow_provider_ernest.spark.artifact import SETTLED, ArtifactWatch
+from airflow_provider_ernest.spark.artifact import ArtifactWatch
 from tests.unit.spark.artifact_server import served_file
 
 
@@ -38,58 +38,59 @@ def test_a_local_file_is_told_from_another_of_the_same_size_and_time(scheme, tmp
     path = tmp_path / "job.jar"
     path.write_bytes(b"first")
     file = place_of(f"{scheme}{path}")
-    before = file.probe()
-    assert before == file.probe()
+    before = file.entry().version
+    assert before == file.entry().version
     assert content_of(f"{scheme}{path}") == b"first"
 
     status = path.stat()
     path.write_bytes(b"other")
     os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
-    rewritten = file.probe()
+    rewritten = file.entry().version
     assert rewritten != before, "the inode tells of a change that its times were made to hide"
 
     (tmp_path / "new.jar").write_bytes(b"third")
     shutil.copystat(path, tmp_path / "new.jar")
     (tmp_path / "new.jar").replace(path)
-    replaced = file.probe()
+    replaced = file.entry().version
     assert replaced not in (before, rewritten)
     (tmp_path / "v2.jar").write_bytes(b"fours")
     (tmp_path / "next").symlink_to("v2.jar")
     (tmp_path / "next").replace(path)
-    assert file.probe() != replaced, "a link is the file that it leads to"
+    assert file.entry().version != replaced, "a link is the file that it leads to"
 
 
 @pytest.mark.parametrize(
     ("path", "error"),
     [
         ("{tmp}/absent.jar", FileNotFoundError),
-        ("{tmp}", IsADirectoryError),
         ("unheard-of://job.jar", MissingResourceError),
     ],
 )
 def test_what_is_no_file_is_said_to_be_none(path, error, tmp_path):
     with pytest.raises(error):
-        place_of(path.format(tmp=tmp_path)).probe()
+        place_of(path.format(tmp=tmp_path)).entry()
 
 
 def test_only_what_changes_with_the_content_is_believed():
     told = {"name": "a", "size": 3, "type": "file", "ETag": "x", "lease": "later", "mimetype": "text"}
-    assert probe_of(told) == probe_of({**told, "lease": "other"})
-    assert probe_of(told) != probe_of({**told, "ETag": "y"})
-    assert probe_of(told) != probe_of({**told, "size": 4})
+    assert version_of(told) == version_of({**told, "lease": "other"})
+    assert version_of(told) != version_of({**told, "ETag": "y"})
+    assert version_of(told) != version_of({**told, "size": 4})
     assert (
-        probe_of({"size": 3, "Last-Modified": "now"}) == probe_of({"size": 3, "last_modified": "now"}) != ""
+        version_of({"size": 3, "Last-Modified": "now"})
+        == version_of({"size": 3, "last_modified": "now"})
+        != ""
     )
-    assert probe_of({"size": 3, "name": "a"}) == "", "a size alone tells too little"
+    assert version_of({"size": 3, "name": "a"}) == "", "a size alone tells too little"
 
 
 def test_by_http_the_headers_are_asked_for_and_the_content_comes_in_one_answer():
     with served_file(b"x" * 6_000_000) as served:
         file = place_of(served.url)
-        before = file.probe()
+        before = file.entry().version
         assert served.requests == ["HEAD"]
         served.content = b"y" * 6_000_000
-        assert file.probe() != before
+        assert file.entry().version != before
         served.requests.clear()
         with file.open() as content:
             sizes = [len(piece) for piece in iter(lambda: content.read(1 << 16), b"")]
@@ -115,11 +116,10 @@ def test_a_change_on_s3_is_found(client, path, monkeypatch):
     client.put_object(Bucket="code", Key="job.jar", Body=b"first")
     watch = ArtifactWatch([path], s3_clients=s3_clients())
     watch.look()
-    assert watch.look().sha256 == hashlib.sha256(b"first").hexdigest()
+    assert watch.look() == hashlib.sha256(b"first").hexdigest()
     client.put_object(Bucket="code", Key="job.jar", Body=b"other")
     watch.look()
-    look = watch.look()
-    assert (look.state, look.sha256) == (SETTLED, hashlib.sha256(b"other").hexdigest())
+    assert watch.look() == hashlib.sha256(b"other").hexdigest()
 
 
 def test_a_listing_of_s3_tells_size_time_and_version_of_each(client):
@@ -153,11 +153,11 @@ def test_what_is_not_there_is_absent(client):
     for bucket in ("code", "no-such-bucket"):
         absent = place_of(f"s3://{bucket}/absent.jar", s3_clients=s3_clients())
         with pytest.raises(FileNotFoundError, match=rf"s3://{bucket}/absent\.jar"):
-            absent.probe()
+            absent.entry()
         with pytest.raises(FileNotFoundError):
             absent.open()
     with pytest.raises(IsADirectoryError, match="s3://code is no file"):
-        place_of("s3://code", s3_clients=s3_clients()).probe()
+        ArtifactWatch(["s3://code"], s3_clients=s3_clients()).look()
 
 
 @pytest.mark.parametrize(
