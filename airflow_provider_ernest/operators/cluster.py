@@ -134,7 +134,6 @@ class EmrJobFlowOperator(BaseOperator):
         self.spec = as_template(EmrJobFlow, spec, "spec")
         self.aws_conn_id = aws_conn_id
         self.region_name = region_name
-        self._is_killed = False
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Wait for it, and describe it."""
@@ -154,7 +153,6 @@ class EmrJobFlowOperator(BaseOperator):
                 spec,
                 emr=aws_clients(conn_id, optional_text(self.region_name))("emr"),
                 aws_conn_id=conn_id,
-                is_killed=lambda: self._is_killed,
             )
         self.log.info(
             "EMR job flow %s in %s: %d machines of type %s; sample runs end at %s at the latest",
@@ -165,10 +163,6 @@ class EmrJobFlowOperator(BaseOperator):
             handle.expires_at,
         )
         return handle.to_dict()
-
-    def on_kill(self) -> None:
-        """Wait no longer."""
-        self._is_killed = True
 
 
 class TerminateClusterOperator(BaseOperator):

@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from airflow_provider_ernest.clusters.base import ClusterHandle
-from airflow_provider_ernest.clusters.ec2.aws_errors import Meaning, code_of, explained, meaning_of, time_of
+from airflow_provider_ernest.clusters.ec2.aws_errors import Meaning, explained, meaning_of, time_of
 from airflow_provider_ernest.clusters.emr.spec import (
     APPLICATION_REMEDY,
     EMR,
@@ -24,13 +24,13 @@ from airflow_provider_ernest.clusters.emr.spec import (
 )
 from airflow_provider_ernest.eventlog.files import IN_PROGRESS_SUFFIX
 from airflow_provider_ernest.exceptions import (
-    ClusterError,
     ClusterLostError,
     ClusterStartError,
     InvalidParameterError,
     SampleRunError,
 )
 from airflow_provider_ernest.places import local_path
+from airflow_provider_ernest.settings.job import DEFAULT_FACTOR, LEAST_OVERHEAD_MEGABYTES
 from airflow_provider_ernest.spark.artifact import sha256_of
 from airflow_provider_ernest.spark.machines import Machine
 from airflow_provider_ernest.spark.sizing import event_log_conf
@@ -48,12 +48,9 @@ _COMING_STATES = ("STARTING", "BOOTSTRAPPING", *READY_STATES)
 START_POLL_SECONDS = 15.0
 """Between two questions for a starting job flow's state; EMR throttles those who ask more often."""
 
-_SLICE_SECONDS = 0.25
 _MEGABYTES_PER_GIGABYTE = 1024
 _YARN_SHARE = 0.75
 _APPLICATION_MASTER_MEGABYTES = 1024
-_EXECUTOR_OVERHEAD = 0.1
-_LEAST_OVERHEAD_MEGABYTES = 384
 
 
 def look_up(
@@ -61,23 +58,21 @@ def look_up(
     *,
     emr: Any,
     aws_conn_id: str | None = None,
-    is_killed: Callable[[], bool] = lambda: False,
     poll_seconds: float = START_POLL_SECONDS,
 ) -> ClusterHandle:
     """Wait until a job flow takes steps, and tell its machines.
 
-    `is_killed` is asked often whether to wait no longer. The name in the handle is the job flow's id, the
-    directory where event logs are written.
+    The name in the handle is the job flow's id, the directory where event logs are written.
 
     Raises:
-        InvalidParameterError: it is not as stated, or runs several steps at once.
+        InvalidParameterError: EMR does not know it, or it is not as stated, or runs several steps at once.
         MissingResourceError: a permission is missing.
         ClusterStartError: it does not become ready; with what EMR says of it.
         ClusterLostError: it has fewer machines than stated.
-        ClusterError: EMR does not know it, or does not answer.
+        ClusterError: EMR does not answer.
     """
-    with explained("look up a job flow of EMR"):
-        job_flow = _wait_until_ready(emr, spec, is_killed=is_killed, poll_seconds=poll_seconds)
+    with explained(f"look up the job flow {spec.job_flow_id} of EMR in {emr.meta.region_name}"):
+        job_flow = _wait_until_ready(emr, spec, poll_seconds=poll_seconds)
         _require(spec, job_flow)  # first: EMR lists no groups of a job flow that has fleets
         cores = running_instances(emr, job_flow.id, "CORE")
         masters = running_instances(emr, job_flow.id, "MASTER")
@@ -108,14 +103,10 @@ def look_up(
     )
 
 
-def _wait_until_ready(
-    emr: Any, spec: EmrJobFlow, *, is_killed: Callable[[], bool], poll_seconds: float
-) -> JobFlow:
+def _wait_until_ready(emr: Any, spec: EmrJobFlow, *, poll_seconds: float) -> JobFlow:
     name, state, began = str(spec.job_flow_id), "", time.monotonic()
     while True:
         waited = time.monotonic() - began
-        if is_killed():
-            raise ClusterStartError(f"The task was ended while job flow {name} started.")
         job_flow = unless_busy(lambda: describe(emr, name))
         if job_flow is not None:
             if job_flow.state != state:
@@ -130,9 +121,7 @@ def _wait_until_ready(
                 f"Job flow {name} was not ready after {duration(round(waited))} (last: {state or 'none'}).",
                 remedy="Raise start_timeout_seconds, or look at the bootstrap actions' logs.",
             )
-        until = time.monotonic() + poll_seconds
-        while not is_killed() and (left := until - time.monotonic()) > 0:
-            time.sleep(min(left, _SLICE_SECONDS))
+        time.sleep(poll_seconds)
 
 
 def _require(spec: EmrJobFlow, job_flow: JobFlow) -> None:
@@ -199,18 +188,8 @@ class JobFlow:
 
 
 def describe(emr: Any, job_flow_id: str) -> JobFlow:
-    """What EMR says of a job flow; a ClusterError if it knows none."""
-    from botocore.exceptions import ClientError
-
-    try:
-        answer = emr.describe_cluster(ClusterId=job_flow_id)
-    except ClientError as error:
-        if code_of(error) != "InvalidRequestException":
-            raise
-        raise ClusterError(
-            f"EMR in {emr.meta.region_name} knows no job flow {job_flow_id}.",
-            remedy="Look whether connection and region are those that started it.",
-        ) from error
+    """What EMR says of a job flow."""
+    answer = emr.describe_cluster(ClusterId=job_flow_id)
     return JobFlow(answer["Cluster"], time_of(answer))
 
 
@@ -277,7 +256,7 @@ def executor_rooms(emr: Any, release_label: str, types: Iterable[str]) -> dict[s
 def _room(facts: Mapping[str, Any]) -> Machine:
     yarn = _YARN_SHARE * facts["MemoryGB"] * _MEGABYTES_PER_GIGABYTE
     executor = yarn - _APPLICATION_MASTER_MEGABYTES
-    heap = min(executor / (1 + _EXECUTOR_OVERHEAD), executor - _LEAST_OVERHEAD_MEGABYTES)
+    heap = min(executor / (1 + DEFAULT_FACTOR), executor - LEAST_OVERHEAD_MEGABYTES)
     return Machine(cores=int(facts["VCPU"]), memory_megabytes=int(heap))
 
 
@@ -287,7 +266,6 @@ POLL_SECONDS = 10.0
 """Between two questions for a step's state; EMR throttles those who ask more often."""
 
 _LOST_STATES = ("CANCELLED", "INTERRUPTED", "CANCEL_PENDING")
-_CHUNK_BYTES = 1 << 20
 _FOLDER_MARKERS = ("/", "_$folder$")
 
 
@@ -566,10 +544,7 @@ def fetch_event_log(s3: Any, uri: str, directory: Path) -> Path:
     target = directory / PurePosixPath(chosen["Key"]).name
     # Whoever looks for event logs passes over hidden files, such as a half of one.
     partial = directory / f".{target.name}.part"
-    body = s3.get_object(Bucket=bucket, Key=chosen["Key"])["Body"]
-    with partial.open("wb") as file:
-        for chunk in body.iter_chunks(_CHUNK_BYTES):
-            file.write(chunk)
+    s3.download_file(bucket, chosen["Key"], str(partial))
     return partial.replace(target)
 
 

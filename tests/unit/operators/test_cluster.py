@@ -14,13 +14,11 @@ from moto import mock_aws
 
 from airflow_provider_ernest.clusters.base import ClusterHandle
 from airflow_provider_ernest.clusters.ec2.identity import ClusterIdentity
-from airflow_provider_ernest.clusters.emr import steps
 from airflow_provider_ernest.clusters.emr.spec import EmrJobFlow
 from airflow_provider_ernest.clusters.local import LocalCluster
 from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
 from airflow_provider_ernest.exceptions import (
     ClusterError,
-    ClusterStartError,
     ErnestError,
     InvalidParameterError,
     MissingResourceError,
@@ -261,14 +259,3 @@ def test_a_template_is_left_for_the_task_and_checked_there(context, job_flow_id)
     assert len(looking.execute(context)["machines"]) == 3
     with pytest.raises(AirflowFailException, match=r"machines=.* is still a template"):
         operator({**SPEC, "job_flow_id": job_flow_id, "machines": "{{ params.machines }}"}).execute(context)
-
-
-def test_a_killed_task_waits_no_longer(context, job_flow_id, monkeypatch):
-    looking = operator({**SPEC, "job_flow_id": "j-1"})
-    monkeypatch.setattr(steps, "describe", lambda *_: looking.on_kill() or _starting())
-    with pytest.raises(ClusterStartError, match="task was ended"):
-        looking.execute(context)
-
-
-def _starting() -> steps.JobFlow:
-    return steps.JobFlow({"Id": "j-1", "Status": {"State": "STARTING"}}, as_of=None)

@@ -10,7 +10,6 @@ import pytest
 from airflow_provider_ernest.clusters.base import ClusterHandle, terminate
 from airflow_provider_ernest.clusters.emr.steps import look_up
 from airflow_provider_ernest.exceptions import (
-    ClusterError,
     ClusterLostError,
     ClusterStartError,
     InvalidParameterError,
@@ -126,8 +125,8 @@ def test_instance_fleets_are_refused(emr):
 @pytest.mark.parametrize(
     ("code", "error", "named"),
     [
-        ("InvalidRequestException", ClusterError, r"eu-west-1 knows no job flow j-1.*region"),
-        ("AccessDenied", MissingResourceError, r"AWS refused to look up a job flow"),
+        ("InvalidRequestException", InvalidParameterError, r"job flow j-1 of EMR in eu-west-1.*was refused"),
+        ("AccessDenied", MissingResourceError, r"AWS refused to look up the job flow"),
     ],
 )
 def test_what_emr_refuses_is_an_error_of_ours(emr, code, error, named):
