@@ -25,7 +25,6 @@ from airflow_provider_ernest.clusters.ec2.requests import (
 from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
 from airflow_provider_ernest.exceptions import (
     ClusterError,
-    ErnestError,
     InvalidParameterError,
     MissingResourceError,
 )
@@ -92,7 +91,7 @@ def check_before_launch(spec: EC2ClusterSpec, *, ec2: Any, ssm: Callable[[], Any
 
     Raises:
         InvalidParameterError: something does not exist, does not fit, or would be open to the world.
-        MissingResourceError: the image does not exist, or a permission is missing.
+        MissingResourceError: the image is not available, or a permission is missing.
         ClusterError: AWS does not answer.
     """
     version = _launch_template(ec2, spec)
@@ -226,7 +225,7 @@ def _named(parameter: str, value: object, *codes: str) -> contextlib.AbstractCon
     """Where something does not exist, say which parameter named it."""
     remedy = "Name one of the account and the region of the AWS connection."
     return explained(
-        f"describe the {parameter.replace('_', ' ')}",
+        f"look up {parameter}={value!r}",
         codes,
         lambda error: InvalidParameterError(
             parameter, value, f"is not known to AWS ({said(error)})", remedy=remedy
@@ -242,17 +241,17 @@ def resolve_image(image: str, *, ec2: Any, ssm: Callable[[], Any]) -> Image:
     """Find an image, by its id or the SSM parameter that holds it. A deprecated one is taken.
 
     Raises:
-        MissingResourceError: there is no such parameter or image, or it is not available.
-        InvalidParameterError: the image is one of Windows.
+        MissingResourceError: the parameter holds no image's id, or the image is not available.
+        InvalidParameterError: there is no such parameter or image, or it is one of Windows.
     """
     is_id = _IMAGE_ID.fullmatch(image) is not None
     image_id = image if is_id else _read_parameter(image, ssm)
-    named = f"The image {image_id}" + ("" if is_id else f", which the SSM parameter {image} names,")
+    named = image if is_id else f"{image}: {image_id}"
     facts = _describe(image_id, named, ec2)
     if facts["State"] != "available":
         reason = facts.get("StateReason", {}).get("Message")
         raise MissingResourceError(
-            f"{named} is {facts['State']}, not available{f': {reason}' if reason else ''}.",
+            f"The image {named} is {facts['State']}, not available{f': {reason}' if reason else ''}.",
             remedy="Name one that is available, or wait until it is.",
         )
     if facts.get("Platform", "").lower() == "windows":
@@ -268,13 +267,7 @@ def resolve_image(image: str, *, ec2: Any, ssm: Callable[[], Any]) -> Image:
 
 
 def _read_parameter(name: str, ssm: Callable[[], Any]) -> str:
-    def unknown(error: BaseException) -> ErnestError:
-        return MissingResourceError(
-            f"There is no SSM parameter {name} to name the image: {said(error)}.",
-            remedy="Give an AMI id (ami-...), or a parameter of the cluster's region and account.",
-        )
-
-    with explained(f"read the SSM parameter {name} (ssm:GetParameter)", _NO_PARAMETER, unknown):
+    with _named("image", name, *_NO_PARAMETER):
         value = str(ssm().get_parameter(Name=name)["Parameter"]["Value"])
     if not _IMAGE_ID.fullmatch(value):
         # The value is not shown: whoever mistook the name might have named a secret.
@@ -286,37 +279,21 @@ def _read_parameter(name: str, ssm: Callable[[], Any]) -> str:
 
 
 def _describe(image_id: str, named: str, ec2: Any) -> Mapping[str, Any]:
-    missing = MissingResourceError(
-        f"{named} does not exist in the region {ec2.meta.region_name}, or is not shared with this account.",
-        remedy="Each region has ids of its own: copy the image, or name an SSM parameter (/aws/service/...).",
-    )
-    doing = f"describe the image {image_id} (ec2:DescribeImages)"
-    with explained(doing, ("InvalidAMIID",), lambda _: missing):
+    with _named("image", named, "InvalidAMIID"):
         # Without these two, AWS hides deprecated and disabled images as if they had never been.
         images: Sequence[Mapping[str, Any]] = ec2.describe_images(
             ImageIds=[image_id], IncludeDeprecated=True, IncludeDisabled=True
         )["Images"]
     if not images:
-        raise missing
+        problem = f"does not exist in {ec2.meta.region_name}, or is not shared with this account"
+        remedy = "Each region has ids of its own: copy the image, or name an SSM parameter."
+        raise InvalidParameterError("image", named, problem, remedy=remedy)
     return images[0]
 
 
 def describe_instance_types(ec2: Any, names: Sequence[str]) -> dict[str, InstanceType]:
     """What AWS says of up to 100 types; one that the region lacks is refused."""
-    listed, region = ", ".join(names), ec2.meta.region_name
-
-    def unknown(error: BaseException) -> InvalidParameterError:
-        # AWS names the bad ones in brackets at the end, and answers for none of the others.
-        refused = re.findall(r"[\w.-]+", said(error).rpartition("[")[2])
-        return InvalidParameterError(
-            "instance_type",
-            next((name for name in names if name in refused), listed),
-            f"is not known in the region {region}",
-            remedy=f"`aws ec2 describe-instance-type-offerings --region {region}` lists those that it has.",
-        )
-
-    doing = f"describe the instance types {listed} (ec2:DescribeInstanceTypes)"
-    with explained(doing, ("InvalidInstanceType", "InvalidParameterValue"), unknown):
+    with _named("instance_type", ", ".join(names), "InvalidInstanceType", "InvalidParameterValue"):
         pages = ec2.get_paginator("describe_instance_types").paginate(InstanceTypes=list(names))
         found = [facts for page in pages for facts in page["InstanceTypes"]]
     return {
