@@ -23,7 +23,6 @@ from airflow_provider_ernest.design.problem import (
     Limits,
     Targets,
     cheapest_regular,
-    check_criterion,
     completing,
     design_problem,
     is_bayesian,
@@ -34,7 +33,9 @@ from airflow_provider_ernest.documents.runs import Design, Experiment, Observati
 from airflow_provider_ernest.exceptions import DesignError, InvalidParameterError
 from airflow_provider_ernest.prediction.numbers import FloatArray, IntArray, whole_number
 from airflow_provider_ernest.prediction.regression import WEIGHTINGS
-from airflow_provider_ernest.prediction.terms import DICTIONARY, ERNEST, check_terms, quoted
+from airflow_provider_ernest.prediction.terms import DICTIONARY, ERNEST, check_terms
+from airflow_provider_ernest.settings.bounds import BAYESIAN, CRITERIA
+from airflow_provider_ernest.settings.values import read_name
 
 
 def plan_design(
@@ -79,13 +80,10 @@ def plan_design(
         InvalidParameterError: a parameter is invalid, or `observed` ran other iterations.
         DesignError: the candidates cannot determine the terms within the limits.
     """
-    criterion = check_criterion(criterion or ("bayesian D" if targets is None else "bayesian I"))
+    criterion = read_name(CRITERIA, "criterion", criterion or f"{BAYESIAN}{'D' if targets is None else 'I'}")
     terms = check_terms(terms or (DICTIONARY if is_bayesian(criterion) else ERNEST))
-    weighting = weighting or ("absolute" if criterion == "A" else "relative")
-    if weighting not in WEIGHTINGS:
-        raise InvalidParameterError(
-            "weighting", weighting, "is unknown", remedy=f"Use one of {quoted(WEIGHTINGS)}."
-        )
+    usual = "absolute" if criterion == "A" else "relative"
+    weighting = read_name(WEIGHTINGS, "weighting", weighting or usual)
     _check_iterations(observed, iterations)
     costs = cost(candidates)
     guess = expectation(candidates=candidates, cost=cost, observed=observed)

@@ -45,7 +45,7 @@ from airflow_provider_ernest.prediction.numbers import (
 )
 from airflow_provider_ernest.prediction.regression import runs_to_add, undetermined_terms
 from airflow_provider_ernest.prediction.terms import Column, basis, quoted
-from airflow_provider_ernest.settings.bounds import BAYESIAN, CRITERIA
+from airflow_provider_ernest.settings.bounds import BAYESIAN
 
 SINGULAR = 1e-12
 """A matrix counts as singular where its smallest eigenvalue is below this share of the largest."""
@@ -64,16 +64,6 @@ def normalised(rows: FloatArray, observed_rows: FloatArray | None) -> tuple[Floa
 
 REGULAR = 1e-9
 """An exchange whose information has less than this share of the old determinant counts as singular."""
-
-
-def check_criterion(name: str) -> str:
-    """The name; refused with an InvalidParameterError if it is not one of `CRITERIA`."""
-    if name not in CRITERIA:
-        names = ", ".join(f'"{known}"' for known in CRITERIA)
-        raise InvalidParameterError(
-            "criterion", name, "is not a known criterion", remedy=f"Use one of {names}."
-        )
-    return name
 
 
 def is_bayesian(name: str) -> bool:

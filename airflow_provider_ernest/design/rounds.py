@@ -21,7 +21,7 @@ from airflow_provider_ernest.documents.models import AveragingPrior
 from airflow_provider_ernest.documents.runs import Design, Experiment, Observation
 from airflow_provider_ernest.exceptions import FitError, InvalidParameterError
 from airflow_provider_ernest.prediction.averaging import Posterior, TermAveraging
-from airflow_provider_ernest.prediction.numbers import FloatArray, IntArray, number_not_negative, whole_number
+from airflow_provider_ernest.prediction.numbers import FloatArray, IntArray, whole_number
 from airflow_provider_ernest.prediction.predict import observed_columns
 from airflow_provider_ernest.prediction.prior import prior_for
 from airflow_provider_ernest.prediction.regimes import effective_executors
@@ -230,9 +230,6 @@ class _Rounds:
     billed_machines: float
     iterations: int | None
     first_index: int
-
-    def __post_init__(self) -> None:
-        number_not_negative("billed_machines", self.billed_machines)
 
     @property
     def unit(self) -> str:

@@ -102,7 +102,7 @@ FIVE_TIMES = observe(executors=[1], scale=0.1, seconds=[10.0], iterations=5)
         ({"iterations": 0}, "iterations=0"),
         ({"observed": FIVE_TIMES, "iterations": 2}, r"observed\[0\].iterations=5 differs from iterations=2"),
         ({"terms": ("1", "speed")}, "terms='speed'"),
-        ({"criterion": "G"}, "criterion='G' is not a known criterion.*\"bayesian I\""),
+        ({"criterion": "G"}, "criterion='G' is unknown.*bayesian I"),
         ({"criterion": "I"}, "targets=None is missing.*or use D"),
         ({"weighting": "some"}, "weighting='some'"),
     ],
