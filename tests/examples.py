@@ -59,8 +59,6 @@ from airflow_provider_ernest.documents.runs import (
     Design,
     Experiment,
     Observation,
-    ObservationRecord,
-    RunConditions,
     RunMetrics,
 )
 from airflow_provider_ernest.documents.surveys import (
@@ -205,20 +203,6 @@ def cluster(executors: int = 4, *, each: dict[str, Any] | None = None, **fields:
 
 
 # What a store keeps.
-
-
-def observation_record(number: int = 0, *, days: float | None = None, **fields: Any) -> ObservationRecord:
-    """A sample run as it was observed."""
-    return ObservationRecord(
-        **{
-            **OF_THE_JOB,
-            "id": f"20251231T{number:06d}.000000Z-0b",
-            "at": _when(days),
-            "observation": observation(number),
-            "conditions": RunConditions(spark="4.0.1"),
-            **fields,
-        }
-    )
 
 
 def model(number: int = 0, *, days: float | None = None, **fields: Any) -> Model:

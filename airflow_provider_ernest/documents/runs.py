@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from airflow_provider_ernest.documents.base import Document, Origin, Record, not_negative, positive
+from airflow_provider_ernest.documents.base import Document, Origin, not_negative, positive
 from airflow_provider_ernest.exceptions import InvalidDocumentError
 from airflow_provider_ernest.words import counted, data_amount
 
@@ -191,17 +191,6 @@ class Observation(Document):
             waited_seconds=self.waited_seconds,
             replay_error=self.replay_error,
         )
-
-
-class ObservationRecord(Record):
-    """A sample run as soon as it was observed, whatever becomes of the training it was made for."""
-
-    kind = "observation"
-    words = "sample run"
-
-    observation: Observation
-    artifact_sha256: str | None = None  # hash of the code that ran
-    conditions: RunConditions | None = None  # what, beside the code, it ran under
 
 
 class PastRun(Document):

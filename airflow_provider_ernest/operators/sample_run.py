@@ -20,7 +20,6 @@ from airflow_provider_ernest.operators.task_context import (
     no_vain_retries,
     origin_of,
     owner_of,
-    pushed_conditions,
     rendered_texts,
     staging,
 )
@@ -55,7 +54,7 @@ class SampleRunOperator(OfJob, EmitsLineage, BaseOperator):
     worked and stayed to the end. Runs may share a cluster: first come, first served, and waiting is not
     counted. On YARN and Kubernetes a run whose executors do not all come in time counts on those that came.
 
-    Returns the `Observation` document, which is also stored.
+    Returns the `Observation` document. The run's profile is stored, whatever becomes of the training.
 
     Args:
         experiment: the `Experiment` document.
@@ -63,7 +62,7 @@ class SampleRunOperator(OfJob, EmitsLineage, BaseOperator):
         input: the production input, and how a sample of it is taken.
         cluster: `ClusterHandle` document of the cluster to run on.
         staging_uri: s3:// folder that a local application is uploaded to, for EMR; None to refuse one there.
-        artifact_sha256: hash of the application; see `FitModelOperator`, also for `conditions`.
+        artifact_sha256: hash of the application; see `FitModelOperator`.
         wait_timeout_seconds: limit for the wait for executors.
         run_timeout_seconds: limit for the run once it has them; None for no limit.
 
@@ -82,7 +81,6 @@ class SampleRunOperator(OfJob, EmitsLineage, BaseOperator):
         "cluster",
         "staging_uri",
         "artifact_sha256",
-        "conditions",
         "wait_timeout_seconds",
         "run_timeout_seconds",
     )
@@ -100,7 +98,6 @@ class SampleRunOperator(OfJob, EmitsLineage, BaseOperator):
         cluster: Any,
         staging_uri: str | None = None,
         artifact_sha256: str | None = None,
-        conditions: Any = None,
         wait_timeout_seconds: Number = 1800,
         run_timeout_seconds: Number | None = None,
         **kwargs: Any,
@@ -111,7 +108,6 @@ class SampleRunOperator(OfJob, EmitsLineage, BaseOperator):
         self.cluster = cluster
         self.staging_uri = staging_uri
         self.artifact_sha256 = artifact_sha256
-        self.conditions = conditions
         self.wait_timeout_seconds = wait_timeout_seconds
         self.run_timeout_seconds = run_timeout_seconds
         self._submission: DriverSubmission | StepRun | None = None
@@ -124,6 +120,11 @@ class SampleRunOperator(OfJob, EmitsLineage, BaseOperator):
     def execute(self, context: Context) -> dict[str, Any]:
         """Stage the sample, run, observe."""
         from airflow_provider_ernest.documents.runs import Experiment
+        from airflow_provider_ernest.operators.recording import (
+            keep_profile,
+            median_bandwidth,
+            network_capacity,
+        )
         from airflow_provider_ernest.operators.setting_checks import require_sample_named
         from airflow_provider_ernest.spark.artifact import require_application
 
@@ -163,7 +164,15 @@ class SampleRunOperator(OfJob, EmitsLineage, BaseOperator):
                 observation.executors,
                 experiment.executors,
             )
-        self._keep(observation, event_log, job, handle)
+        keep_profile(
+            observation,
+            event_log,
+            job=job.name,
+            artifact_sha256=optional_text(self.artifact_sha256),
+            iterations=observation.iterations,
+            capacity=network_capacity(handle.cores_per_machine, median_bandwidth(handle.machines)),
+            log=self.log,
+        )
         self.add_lineage(observation, inputs=[sampled.path])
         return observation.to_dict()
 
@@ -219,45 +228,6 @@ class SampleRunOperator(OfJob, EmitsLineage, BaseOperator):
             submitted_at=submitted_at,
             waited_seconds=submitted.waited_seconds,
             origin=origin,
-        )
-
-    def _keep(
-        self, observation: Observation, event_log: EventLog, job: SparkJob, handle: ClusterHandle
-    ) -> None:
-        # Failures are warnings: the run is paid for.
-        from airflow_provider_ernest.documents.base import new_stamp
-        from airflow_provider_ernest.documents.runs import ObservationRecord
-        from airflow_provider_ernest.hooks.store_location import model_store
-        from airflow_provider_ernest.operators.recording import (
-            keep_profile,
-            median_bandwidth,
-            network_capacity,
-            record_in_time,
-        )
-
-        artifact_sha256 = optional_text(self.artifact_sha256)
-
-        def save() -> None:
-            record = ObservationRecord(
-                **new_stamp(),
-                job=job.name,
-                instance_type=observation.instance_type,
-                origin=observation.origin,
-                observation=observation,
-                artifact_sha256=artifact_sha256,
-                conditions=pushed_conditions(self.conditions, observation.instance_type),
-            )
-            model_store().save(record)
-
-        record_in_time(save, what="The observation", log=self.log)
-        keep_profile(
-            observation,
-            event_log,
-            job=job.name,
-            artifact_sha256=artifact_sha256,
-            iterations=observation.iterations,
-            capacity=network_capacity(handle.cores_per_machine, median_bandwidth(handle.machines)),
-            log=self.log,
         )
 
 

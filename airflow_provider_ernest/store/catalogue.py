@@ -32,7 +32,6 @@ from airflow_provider_ernest.documents.base import SCHEMA, Document, Record, Sto
 from airflow_provider_ernest.documents.decisions import DecisionRecord, ProductionRun
 from airflow_provider_ernest.documents.models import Model, ModelMark, training_dollars
 from airflow_provider_ernest.documents.profiles import BottleneckReport, ProfileRecord
-from airflow_provider_ernest.documents.runs import ObservationRecord
 from airflow_provider_ernest.documents.surveys import Survey
 from airflow_provider_ernest.exceptions import InvalidDocumentError, InvalidParameterError, StoreError
 
@@ -45,7 +44,6 @@ FOLDERS: dict[type[Record], str] = {
     Model: "models",
     DecisionRecord: "decisions",
     ProductionRun: "production",
-    ObservationRecord: "observations",
     ModelMark: "marks",
     ProfileRecord: "profiles",
     BottleneckReport: "bottlenecks",

@@ -17,7 +17,6 @@ from airflow_provider_ernest.documents.base import Key, Record, moment_of, time_
 from airflow_provider_ernest.documents.decisions import DecisionRecord, ProductionRun
 from airflow_provider_ernest.documents.models import Model, ModelMark
 from airflow_provider_ernest.documents.profiles import BottleneckReport, ProfileRecord
-from airflow_provider_ernest.documents.runs import ObservationRecord
 from airflow_provider_ernest.exceptions import StoreError
 from airflow_provider_ernest.settings.values import count as count_of
 from airflow_provider_ernest.settings.values import not_negative
@@ -33,7 +32,6 @@ ORDER: tuple[type[Record], ...] = (
     BottleneckReport,
     Model,
     ModelMark,
-    ObservationRecord,
     ProfileRecord,
 )
 """The order of removal: no record ever lacks what it refers to, and marks go after their model."""

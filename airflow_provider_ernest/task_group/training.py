@@ -385,7 +385,6 @@ def _sample_runs(
         staging_uri=stated.staging_uri,
         run_timeout_seconds=stated.run_timeout_seconds,
         artifact_sha256=text_of(stated.found_by, "artifact_sha256"),
-        conditions=json_of(stated.found_by, "conditions"),
         retries=stated.run_retries,
         retry_delay=RETRY_DELAY,
         max_active_tis_per_dagrun=stated.parallel_runs,

@@ -23,7 +23,6 @@ KINDS = {
     "bottlenecks": "report",
     "decisions": "decision",
     "marks": "mark",
-    "observations": "observation",
     "production": "production",
     "profiles": "profile",
 }

@@ -45,7 +45,7 @@ OPTIONS = {"env_vars": {"DB_TOKEN": f"{PLANTED}-variable"}, "principal": "me", "
 
 NAMES = """
     Model.job Model.instance_type DecisionRecord.job DecisionRecord.instance_type DecisionRecord.objective
-    ProductionRun.job ProductionRun.instance_type ObservationRecord.job ObservationRecord.instance_type
+    ProductionRun.job ProductionRun.instance_type
     ModelMark.job ModelMark.instance_type Observation.instance_type Origin.dag_id Origin.run_id Origin.task_id
     TrainingCluster.instance_type Configuration.instance_type Alternative.instance_type FittedTerm.name
     TermBelief.name Design.terms Decision.goal ProfileRecord.job ProfileRecord.instance_type
@@ -74,7 +74,7 @@ OURS = """
     DecisionRecord.id DecisionRecord.at DecisionRecord.model_id DecisionRecord.model_ids
     DecisionRecord.artifact_sha256 ProductionRun.id ProductionRun.at ProductionRun.model_id
     ProductionRun.decision_id ProductionRun.artifact_sha256 ProductionRun.application_id
-    ObservationRecord.id ObservationRecord.at ObservationRecord.artifact_sha256 ModelMark.id ModelMark.at
+    ModelMark.id ModelMark.at
     ModelMark.model_id ModelMark.cause ModelMark.artifact_sha256 FittedTerm.meaning
     Observation.application_id Design.criterion Design.cost_unit Design.weighting TrainingCluster.kind
     TrainingCluster.market
@@ -268,7 +268,6 @@ class Chain:
                 input=self.input,
                 cluster=lake(),
                 artifact_sha256=found["artifact_sha256"],
-                conditions=found["conditions"],
             )
         return self.run(operator)
 

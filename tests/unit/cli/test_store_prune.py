@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from airflow_provider_ernest.store.store import ModelStore
-from tests.examples import ago, model, observation_record
+from tests.examples import ago, model, profile_record
 from tests.unit.store.store_samples import save_all
 
 TODAY = datetime.now(UTC)
@@ -13,12 +13,12 @@ TODAY = datetime.now(UTC)
 
 @pytest.fixture
 def store(tmp_path) -> ModelStore:
-    """Seven models, 300 to 120 days old, an old sample run, and six new ones."""
+    """Seven models, 300 to 120 days old, an old run profile, and six new ones."""
     return save_all(
         ModelStore(tmp_path / "store"),
         *(model(number, at=ago(300 - 30 * number, since=TODAY)) for number in range(7)),
-        observation_record(id="0", at=ago(200, since=TODAY)),
-        *(observation_record(number, at=ago(1, since=TODAY)) for number in range(6)),
+        profile_record(id="0", at=ago(200, since=TODAY)),
+        *(profile_record(number, at=ago(1, since=TODAY)) for number in range(6)),
     )
 
 
@@ -33,7 +33,7 @@ def count(store) -> int:
 
 def test_a_dry_run_says_what_would_go_and_removes_nothing(store, prune):
     told = prune("--older-than", "90d", "--dry-run").out
-    assert told.startswith("Would remove 2 models, 1 sample run older than 90 days")
+    assert told.startswith("Would remove 2 models, 1 run profile older than 90 days")
     assert f"model {model(0).id} of 'pca' on m5.large" in told
     assert "--yes=False is needed to remove anything" in prune("--older-than", "90d", code=1).err
     assert count(store) == 14
@@ -41,7 +41,7 @@ def test_a_dry_run_says_what_would_go_and_removes_nothing(store, prune):
 
 def test_what_is_old_goes(store, prune):
     told = prune("--older-than", "4w", "--keep-models", 2, "--yes").out
-    assert "Removed 5 models, 1 sample run older than 28 days" in told
+    assert "Removed 5 models, 1 run profile older than 28 days" in told
     assert count(store) == 8
 
 
@@ -57,9 +57,9 @@ def test_samples_of_killed_runs_go(store, tmp_path, monkeypatch, options, stays,
 
 def test_as_json(store, prune):
     told = json.loads(prune("--older-than", "90d", "--yes", "--format", "json").out)
-    assert (told["is_done"], told["removed"]) == (True, {"model": 2, "observation": 1})
+    assert (told["is_done"], told["removed"]) == (True, {"model": 2, "profile": 1})
     assert [each["id"] for each in told["documents"]] == [model(0).id, model(1).id, "0"]
-    assert told["kept"] == {"model": 5, "observation": 6}
+    assert told["kept"] == {"model": 5, "profile": 6}
     assert json.loads(prune("--older-than", "90d", "--yes", "--format", "json").out)["removed"] == {}
 
 

@@ -12,7 +12,7 @@ from airflow_provider_ernest.hooks.store_location import store_root
 from airflow_provider_ernest.operators.prune_store import PruneStoreOperator
 from airflow_provider_ernest.operators.task_context import staging
 from airflow_provider_ernest.store.store import ModelStore
-from tests.examples import ago, model, observation_record
+from tests.examples import ago, model, profile_record
 from tests.unit.store.store_samples import save_all
 
 TODAY = datetime.now(UTC)
@@ -20,12 +20,12 @@ TODAY = datetime.now(UTC)
 
 @pytest.fixture
 def store(context) -> ModelStore:
-    """The configured one: seven models, 300 to 120 days old, an old sample run, six new ones."""
+    """The configured one: seven models, 300 to 120 days old, an old run profile, six new ones."""
     return save_all(
         ModelStore(store_root()),
         *(model(number, at=ago(300 - 30 * number, since=TODAY)) for number in range(7)),
-        observation_record(id="0", at=ago(200, since=TODAY)),
-        *(observation_record(number, at=ago(1, since=TODAY)) for number in range(6)),
+        profile_record(id="0", at=ago(200, since=TODAY)),
+        *(profile_record(number, at=ago(1, since=TODAY)) for number in range(6)),
     )
 
 
@@ -50,8 +50,8 @@ def test_samples_of_killed_runs_go_whatever_is_kept(store, context, dry_run, cap
 def test_what_is_old_goes_and_is_listed(store, context, capsys):
     summary = prune(context, older_than_days=90, keep_models=6)
     assert json.loads(json.dumps(summary)) == summary
-    assert summary["removed"] == {"model": 1, "observation": 1}
-    assert summary["kept"] == {"model": 6, "observation": 6}
+    assert summary["removed"] == {"model": 1, "profile": 1}
+    assert summary["kept"] == {"model": 6, "profile": 6}
     told = capsys.readouterr().out
     assert f"model {model(0).id} of 'pca'" in told
     again = prune(context, older_than_days=90, keep_models=6)
@@ -60,9 +60,9 @@ def test_what_is_old_goes_and_is_listed(store, context, capsys):
 
 def test_parameters_may_be_texts(store, context):
     parameters = {"older_than_days": "90", "keep_models": "2"}
-    assert prune(context, **parameters, dry_run="True")["removed"] == {"model": 5, "observation": 1}
+    assert prune(context, **parameters, dry_run="True")["removed"] == {"model": 5, "profile": 1}
     assert count(store) == 14
-    assert prune(context, **parameters, dry_run="False")["removed"] == {"model": 5, "observation": 1}
+    assert prune(context, **parameters, dry_run="False")["removed"] == {"model": 5, "profile": 1}
     assert count(store) == 8
 
 

@@ -4,7 +4,6 @@ import os
 import time
 
 from airflow_provider_ernest.documents.profiles import BottleneckReport, ProfileRecord
-from airflow_provider_ernest.documents.runs import ObservationRecord
 from airflow_provider_ernest.store.catalogue import DECISION, FORMS, MARK, MODEL, PRODUCTION_RUN
 from airflow_provider_ernest.store.store import ModelStore
 from tests import examples
@@ -14,14 +13,13 @@ MADE = {
     DECISION: examples.decision_record,
     PRODUCTION_RUN: examples.production_run,
     MARK: examples.mark,
-    ObservationRecord.kind: examples.observation_record,
     ProfileRecord.kind: examples.profile_record,
     BottleneckReport.kind: examples.bottleneck_report,
 }
 """How a document of each kind is made, by a number that names it."""
 
 LISTED = [MODEL, DECISION, PRODUCTION_RUN, MARK]
-KINDS = [*LISTED, ObservationRecord.kind, ProfileRecord.kind, BottleneckReport.kind]
+KINDS = [*LISTED, ProfileRecord.kind, BottleneckReport.kind]
 
 
 def save_all(store, *documents):

@@ -20,7 +20,6 @@ from tests.examples import (
     decision_record,
     mark,
     model,
-    observation_record,
     production_run,
     profile_record,
     survey,
@@ -43,7 +42,7 @@ def id_of(number):
     return model(number).id
 
 
-MADE = [decision_record, production_run, observation_record, profile_record, bottleneck_report]
+MADE = [decision_record, production_run, profile_record, bottleneck_report]
 LOOSE = {
     decision_record: {"model_id": None},
     production_run: {"model_id": None, "decision_id": None},
@@ -140,7 +139,6 @@ OLD = [
     decision_record(0, days=200, model_id=id_of(1)),
     production_run(0, days=200),
     mark(id="a", days=200, cause="data", model_id=id_of(1)),
-    observation_record(0, days=200),
     profile_record(0, days=200),
     profile_record(1, days=200),
     bottleneck_report(0, days=200, profile_ids=(profile_record(0).id, profile_record(1).id)),
@@ -150,7 +148,6 @@ KEPT = [
     mark(id="b", days=100, cause="data", model_id=id_of(9)),
     decision_record(9, days=100, model_id=id_of(9)),
     production_run(9, days=100, model_id=id_of(9), decision_id=decision_record(9).id),
-    observation_record(9, days=100),
     profile_record(9, days=100),
     bottleneck_report(9, days=100, profile_ids=(profile_record(9).id,)),
 ]
