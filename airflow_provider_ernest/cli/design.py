@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
+from dataclasses import fields
 from typing import TYPE_CHECKING
 
 from airflow_provider_ernest.cli import command
@@ -65,7 +66,8 @@ def _run(args: Namespace) -> None:
     from airflow_provider_ernest.views.tables import design_table
 
     observed = read_runs(args.observed, args.job).runs if args.observed else []
-    candidates = _candidates(args)
+    bounds = _bounds(args)
+    candidates = _candidates(args, bounds)
     largest = int(candidates.executors.max())
     if largest < args.max_executors:
         command.warn(
@@ -73,49 +75,57 @@ def _run(args: Namespace) -> None:
             f"the {args.partitions} partitions do not give every core one. Raise --max-scale, or split the "
             "input into more partitions."
         )
-    design = _design(args, candidates, observed)
+    design = _design(args, bounds, candidates, observed)
     command.tell(
         args, lambda: design_table(design), design.to_dict, csv=lambda: _runs_to_fill_in(design.experiments)
     )
 
 
-def _candidates(args: Namespace) -> Candidates:
+def _bounds(args: Namespace) -> DesignBounds:
+    stated = {each.name: getattr(args, each.name) for each in fields(DesignBounds) if each.name in args}
+    options = {name: getattr(args, name) for name in COST_OPTIONS if getattr(args, name) is not None}
+    criterion = args.criterion and args.criterion.replace("-", " ")
+    return DesignBounds(**{**stated, "criterion": criterion}, cost_options=options)
+
+
+def _candidates(args: Namespace, bounds: DesignBounds) -> Candidates:
     from airflow_provider_ernest.design.candidates import enumerate_candidates
     from airflow_provider_ernest.design.costs import MIN_SCALE, MIN_SCALE_WITHIN_SHARE
 
-    within_share = args.budget_share is not None
+    within_share = bounds.budget_share is not None
     usual = MIN_SCALE_WITHIN_SHARE if within_share else MIN_SCALE
     return enumerate_candidates(
-        min_executors=args.min_executors,
-        max_executors=args.max_executors,
-        min_scale=usual if args.min_scale is None else args.min_scale,
-        max_scale=args.max_scale,
+        min_executors=bounds.min_executors,
+        max_executors=bounds.max_executors,
+        min_scale=usual if bounds.min_scale is None else bounds.min_scale,
+        max_scale=bounds.max_scale,
         partitions=args.partitions,
         executor_cores=args.executor_cores,
         by_ratio=within_share,
     )
 
 
-def _design(args: Namespace, candidates: Candidates, observed: Sequence[Observation]) -> Design:
+def _design(
+    args: Namespace, bounds: DesignBounds, candidates: Candidates, observed: Sequence[Observation]
+) -> Design:
     from airflow_provider_ernest.design.costs import resolve_cost, share_of_production
     from airflow_provider_ernest.design.plan import plan_design
     from airflow_provider_ernest.design.problem import Targets
 
-    stated = {name: getattr(args, name) for name in COST_OPTIONS if getattr(args, name) is not None}
-    cost, budget = resolve_cost(args.cost, **stated), args.budget
-    if args.budget_share is not None:
-        budget = share_of_production(cost, args.budget_share)
+    cost, budget = resolve_cost(bounds.cost, **bounds.cost_options), bounds.budget
+    if bounds.budget_share is not None:
+        budget = share_of_production(cost, bounds.budget_share)
     targets = None
     if args.target_executors is not None:
         targets = Targets(executors=args.target_executors)
     return plan_design(
         candidates=candidates,
         targets=targets,
-        criterion=args.criterion.replace("-", " ") if args.criterion else None,
+        criterion=bounds.criterion,
         budget=budget,
         cost=cost,
-        min_runs=args.min_runs,
-        max_runs=args.max_runs,
+        min_runs=bounds.min_runs,
+        max_runs=bounds.max_runs,
         iterations=args.iterations,
         observed=observed,
     )

@@ -91,13 +91,6 @@ def enumerate_candidates(
     """
     min_executors = whole_number("min_executors", min_executors)
     max_executors = whole_number("max_executors", max_executors)
-    if max_executors < min_executors:
-        raise InvalidParameterError(
-            "max_executors",
-            max_executors,
-            f"is less than min_executors={min_executors}",
-            remedy=f"Raise max_executors to {min_executors} or more.",
-        )
     partitions = whole_number("partitions", partitions)
     executor_cores = whole_number("executor_cores", executor_cores)
     least, most = _partition_bounds(min_scale=min_scale, max_scale=max_scale, partitions=partitions)
@@ -139,10 +132,6 @@ def _partition_bounds(*, min_scale: float, max_scale: float, partitions: int) ->
     """The least and the most whole partitions between the two scales."""
     min_scale = positive_number("min_scale", min_scale)
     max_scale = positive_number("max_scale", max_scale)
-    if max_scale > 1:
-        raise InvalidParameterError(
-            "max_scale", max_scale, "is more than the whole input", remedy="Use at most 1.0."
-        )
     if max_scale < min_scale:
         raise InvalidParameterError(
             "max_scale",

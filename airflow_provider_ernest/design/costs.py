@@ -14,7 +14,6 @@ from airflow_provider_ernest.exceptions import DesignError, InvalidParameterErro
 from airflow_provider_ernest.prediction.numbers import (
     FloatArray,
     IntArray,
-    number_not_negative,
     positive_number,
     whole_number,
 )
@@ -22,7 +21,6 @@ from airflow_provider_ernest.prediction.regression import ErnestRegression
 from airflow_provider_ernest.prediction.terms import Column
 from airflow_provider_ernest.settings import DesignBounds, SizingGoal
 from airflow_provider_ernest.settings.bounds import (
-    COST_OPTIONS,
     COST_UNITS,
     DOLLARS,
     MACHINE_SECONDS,
@@ -66,13 +64,6 @@ class MachineSeconds:
         """Of the costs."""
         return COST_UNITS[MACHINE_SECONDS if self.price_per_hour is None else DOLLARS]
 
-    def __post_init__(self) -> None:
-        positive_number("full_seconds_on_one_machine", self.full_seconds_on_one_machine)
-        number_not_negative("run_overhead_seconds", self.run_overhead_seconds)
-        number_not_negative("billed_machines", self.billed_machines)
-        if self.price_per_hour is not None:
-            positive_number("price_per_hour", self.price_per_hour)
-
     def __call__(self, candidates: Candidates) -> FloatArray:
         """Cost of each candidate, shape (n,)."""
         return self.of(executors=candidates.executors, scale=candidates.scale)
@@ -94,38 +85,11 @@ class MachineSeconds:
 Cost: TypeAlias = RelativeTime | MachineSeconds
 
 
-def resolve_cost(
-    cost: str,
-    *,
-    full_seconds_on_one_machine: float | None = None,
-    run_overhead_seconds: float = 0.0,
-    price_per_hour: float | None = None,
-    billed_machines: float = 0.0,
-) -> Cost:
-    """The cost of that name (`settings.bounds.COST_UNITS`).
-
-    An InvalidParameterError names a number that it needs and that is missing or invalid.
-    """
+def resolve_cost(cost: str, *, price_per_hour: float | None = None, **options: float) -> Cost:
+    """The cost of that name (`settings.bounds.COST_UNITS`), by what `DesignBounds` have checked."""
     if cost == PAPERS_COST:
         return relative_time
-
-    def needed(name: str, value: float | None) -> float:
-        if value is None:
-            guess, _, _ = COST_OPTIONS[name].partition(",")
-            raise InvalidParameterError(
-                name,
-                value,
-                f'is missing, and cost="{cost}" needs it',
-                remedy=f'Give {guess}, or use "{PAPERS_COST}".',
-            )
-        return value
-
-    return MachineSeconds(
-        full_seconds_on_one_machine=needed("full_seconds_on_one_machine", full_seconds_on_one_machine),
-        run_overhead_seconds=run_overhead_seconds,
-        billed_machines=billed_machines,
-        price_per_hour=needed("price_per_hour", price_per_hour) if cost == DOLLARS else None,
-    )
+    return MachineSeconds(**options, price_per_hour=price_per_hour if cost == DOLLARS else None)
 
 
 # What runs are expected to take before they are made: designs weigh runs by it. Run times vary by per cent,

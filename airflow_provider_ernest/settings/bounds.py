@@ -169,10 +169,10 @@ class DesignBounds:
         for name in needed:
             if not is_template(self.cost_options) and name not in self.cost_options:
                 raise InvalidParameterError(
-                    "cost_options",
-                    dict(self.cost_options),
-                    f'lacks {name}, which cost="{cost}" needs',
-                    remedy=f"Give it, or use cost={PAPERS_COST!r}.",
+                    name,
+                    None,
+                    f'is missing, and cost="{cost}" needs it',
+                    remedy=f"Give it among the cost_options, or use cost={PAPERS_COST!r}.",
                 )
 
 

@@ -76,7 +76,11 @@ EMR = EmrJobFlow(
         (SparkJob, {**JOB, "conf": ["a=b"]}, "conf=.* is not a mapping"),
         (SparkJob, {**JOB, "iterations": 20}, "iterations=20 cannot be predicted .*sample_iterations"),
         (DesignBounds, {"max_executors": 4, "cost": "euro"}, "cost='euro' is unknown"),
-        (DesignBounds, {"max_executors": 4, "cost": "dollars"}, "cost_options={} lacks full_seconds"),
+        (
+            DesignBounds,
+            {"max_executors": 4, "cost": "dollars"},
+            "full_seconds_on_one_machine=None is missing",
+        ),
         (DesignBounds, {"max_executors": 4, "cost_options": {"price": 1}}, "cost_options='price' is unknown"),
         (DesignBounds, {"max_executors": 4, "criterion": "best"}, "criterion='best' is unknown"),
         (DesignBounds, {"max_executors": 4, "max_scale": 10}, "max_scale=10 is more than the whole input"),

@@ -42,7 +42,10 @@ def test_the_csv_of_an_iterative_job_keeps_its_iterations(ernest):
         (["--budget", "0.001"], "budget"),
         (["--budget-share", "0.25"], "--budget-share=0.25 needs to know what production costs"),
         (["--cost", "dollars"], "--full-seconds-on-one-machine=None is missing"),
-        (["--min-scale", "0.5"], "--max-scale=0.1 is less than min_scale=0.5"),
+        (["--cost", "machine_seconds", "--full-seconds-on-one-machine", "0"], "=0.0 is not above 0"),
+        (["--min-scale", "0.5"], "--min-scale=0.5 is more than max_scale=0.1"),
+        (["--max-scale", "1.5"], "--max-scale=1.5 is more than the whole input"),
+        (["--min-executors", "9"], "--min-executors=9 is more than max_executors=8"),
     ],
 )
 def test_what_cannot_be_designed(ernest, options, problem):
