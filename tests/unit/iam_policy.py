@@ -190,6 +190,7 @@ def job_flow_accesses(
 _S3_ACTIONS = {
     "ListObjectsV2": "s3:ListBucket",
     "GetObject": "s3:GetObject",
+    "HeadObject": "s3:GetObject",
     "PutObject": "s3:PutObject",
     "CreateMultipartUpload": "s3:PutObject",
     "UploadPart": "s3:PutObject",

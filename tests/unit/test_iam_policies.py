@@ -24,7 +24,7 @@ from airflow_provider_ernest.clusters.ec2.prices import PriceBook
 from airflow_provider_ernest.clusters.emr.steps import StepRun, look_up
 from airflow_provider_ernest.exceptions import (
     ClusterStartError,
-    MissingResourceError,
+    InvalidParameterError,
     SampleRunError,
 )
 from airflow_provider_ernest.spark.runs import RunLimits, RunRequest
@@ -72,7 +72,7 @@ def spot_and_what_is_short_of_it_on_demand(bed: Bed) -> None:
 
 def an_image_that_amazon_names(bed: Bed) -> None:
     # moto knows the name, and this account not the image.
-    with pytest.raises(MissingResourceError, match=r"ami-\w+, which"):
+    with pytest.raises(InvalidParameterError, match=r": ami-\w+. is not known to AWS"):
         bed.cluster(bed.spec(image=IMAGE_NAME)).start()
 
 

@@ -31,7 +31,6 @@ from airflow_provider_ernest.settings.values import (
 EMR = "emr"
 """The kind of cluster."""
 
-_JOB_FLOW_ID = re.compile(r"j-[0-9A-Z]+")
 _S3_FOLDER = re.compile(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[\w!.*'()+=@:/-]*)?")
 _COMPARED = ("BootstrapActions", "Configurations", "SecurityConfiguration")
 
@@ -41,13 +40,6 @@ def s3_folder(parameter: str, uri: Any) -> str:
     remedy = "Write s3://BUCKET/FOLDER, in plain characters; BUCKET has 3 to 63 of them, in lower case."
     require_match(parameter, uri, _S3_FOLDER, "is not a folder on S3", remedy)
     return str(uri)
-
-
-def _job_flow_id(parameter: str, value: Any) -> str:
-    require_match(
-        parameter, value, _JOB_FLOW_ID, "is not the id of a job flow of EMR", "It looks like j-1K48XX."
-    )
-    return str(value)
 
 
 def _job_flow(parameter: str, request: Any) -> Mapping[str, Any]:
@@ -80,7 +72,7 @@ class EmrJobFlow(OwnMachines):
     )
     event_log_uri: str = setting(s3_folder, "s3:// folder that its machines may write Spark's event logs to")
     job_flow_id: str | None = setting(
-        optional(_job_flow_id), "of one that runs, or a template of its id", default=None
+        optional(line), "of one that runs, such as j-1K48XX, or a template of its id", default=None
     )
     job_flow: Mapping[str, Any] | None = setting(
         optional(_job_flow),

@@ -53,13 +53,7 @@ _YARN_SHARE = 0.75
 _APPLICATION_MASTER_MEGABYTES = 1024
 
 
-def look_up(
-    spec: EmrJobFlow,
-    *,
-    emr: Any,
-    aws_conn_id: str | None = None,
-    poll_seconds: float = START_POLL_SECONDS,
-) -> ClusterHandle:
+def look_up(spec: EmrJobFlow, *, emr: Any, aws_conn_id: str | None = None) -> ClusterHandle:
     """Wait until a job flow takes steps, and tell its machines.
 
     The name in the handle is the job flow's id, the directory where event logs are written.
@@ -72,7 +66,7 @@ def look_up(
         ClusterError: EMR does not answer.
     """
     with explained(f"look up the job flow {spec.job_flow_id} of EMR in {emr.meta.region_name}"):
-        job_flow = _wait_until_ready(emr, spec, poll_seconds=poll_seconds)
+        job_flow = _wait_until_ready(emr, spec)
         _require(spec, job_flow)  # first: EMR lists no groups of a job flow that has fleets
         cores = running_instances(emr, job_flow.id, "CORE")
         masters = running_instances(emr, job_flow.id, "MASTER")
@@ -103,7 +97,7 @@ def look_up(
     )
 
 
-def _wait_until_ready(emr: Any, spec: EmrJobFlow, *, poll_seconds: float) -> JobFlow:
+def _wait_until_ready(emr: Any, spec: EmrJobFlow) -> JobFlow:
     name, state, began = str(spec.job_flow_id), "", time.monotonic()
     while True:
         waited = time.monotonic() - began
@@ -121,7 +115,7 @@ def _wait_until_ready(emr: Any, spec: EmrJobFlow, *, poll_seconds: float) -> Job
                 f"Job flow {name} was not ready after {duration(round(waited))} (last: {state or 'none'}).",
                 remedy="Raise start_timeout_seconds, or look at the bootstrap actions' logs.",
             )
-        time.sleep(poll_seconds)
+        time.sleep(START_POLL_SECONDS)
 
 
 def _require(spec: EmrJobFlow, job_flow: JobFlow) -> None:
