@@ -316,19 +316,15 @@ class DriverSubmission:
         """Submit it and wait for its end. Must be called from the task's main thread."""
         from airflow_provider_ernest.spark.runs import RunWatch
 
-        request = self._request
         with RunWatch(
-            directory=request.directory,
-            executors=request.executors,
-            cores=request.executors * request.executor_cores,
+            self._request,
             web_url=self._web_url,
-            limits=request.limits,
             end=self._hook.end,
             log=self._hook.log,
             driver_has_begun=lambda: self._hook.driver_has_begun,
         ) as watch:
             try:
-                self._hook.run(request.application)
+                self._hook.run(self._request.application)
             except SampleRunError as error:
                 if watch.ended_because:
                     raise SampleRunError(f"The run was ended: {watch.ended_because}.") from error

@@ -105,7 +105,7 @@ class RunWatch:
 
     Use it as a context manager around the submission. When a limit is passed, or the cluster or an executor
     of the run is lost, it calls `end`, once and from its thread, and keeps the reason in `ended_because`.
-    Only this run writes its event log into the directory. Without a standalone master's page (`web_url`)
+    Without a standalone master's page (`web_url`)
     waiting cannot be told from starting, and Spark begins with the executors that came in time.
     `driver_has_begun` tells of a driver on the cluster, whose event log is not seen before its end; it
     returns None for one on this host.
@@ -113,12 +113,9 @@ class RunWatch:
 
     def __init__(
         self,
+        request: RunRequest,
         *,
-        directory: Path,
-        executors: int,
-        cores: int,
         web_url: str | None,
-        limits: RunLimits,
         end: Callable[[], object],
         log: Any,
         driver_has_begun: Callable[[], bool | None] = lambda: None,
@@ -126,11 +123,10 @@ class RunWatch:
         self.waited_seconds = 0.0
         self.application_id: str | None = None
         self.ended_because: str | None = None
-        self._directory = directory
-        self._executors = executors
-        self._cores = cores
+        self._request = request
+        self._limits = request.limits
+        self._cores = request.executors * request.executor_cores
         self._web_url = web_url
-        self._limits = limits
         self._end = end
         self._log = log
         self._driver_has_begun = driver_has_begun
@@ -157,7 +153,7 @@ class RunWatch:
     def _watch(self) -> None:
         started_at = time.monotonic()
         while not self._stopped.wait(POLL_SECONDS):
-            event_log = find_event_log(self._directory)
+            event_log = find_event_log(self._request.directory)
             if event_log is not None:
                 if self.application_id is None:
                     self.application_id = application_of_name(event_log.name)
@@ -196,23 +192,23 @@ class RunWatch:
             self._log.info("Waiting for machines: other runs hold some of them")
 
     def _reason_to_end(self, watched_seconds: float) -> str | None:
-        now = time.monotonic()
+        now, wanted = time.monotonic(), self._request.executors
         if self._web_url is not None and now - self._master_seen_at > CLUSTER_LOST_SECONDS:
             lost = duration(CLUSTER_LOST_SECONDS)
             return f"the cluster's master at {self._web_url} has not answered for {lost}"
         if self._progress.lost is not None:
             return f"it lost {self._progress.lost}; its time would be no measurement"
         if self._granted_at is None:
-            if self._alive is not None and self._alive < self._executors:
+            if self._alive is not None and self._alive < wanted:
                 return (
-                    f"it waits for {self._executors} machines, and {self._alive} of the cluster are still "
+                    f"it waits for {wanted} machines, and {self._alive} of the cluster are still "
                     "alive (lost to a spot interruption?)"
                 )
             if watched_seconds > self._limits.wait_seconds and not self._begins_with_fewer:
                 return f"it did not get its {self._cores} cores within {duration(self._limits.wait_seconds)}"
         elif self._is_short_of_executors and now - self._granted_at > REGISTER_SECONDS:
             return (
-                f"{self._progress.executors} of its {self._executors} machines registered "
+                f"{self._progress.executors} of its {wanted} machines registered "
                 f"within {duration(REGISTER_SECONDS)}; see the executors' stderr on the workers (a wrong "
                 "JVM option?)"
             )
@@ -227,7 +223,7 @@ class RunWatch:
     @property
     def _is_short_of_executors(self) -> bool:
         is_known = self._web_url is not None and self._progress.is_followed
-        return is_known and self._progress.executors < self._executors
+        return is_known and self._progress.executors < self._request.executors
 
     @property
     def _most_seconds(self) -> float:

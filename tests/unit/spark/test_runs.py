@@ -9,7 +9,7 @@ import pytest
 
 from airflow_provider_ernest.exceptions import ClusterLostError
 from airflow_provider_ernest.spark import runs
-from airflow_provider_ernest.spark.runs import RunLimits, RunWatch, require_workers
+from airflow_provider_ernest.spark.runs import RunLimits, RunRequest, RunWatch, require_workers
 from tests.unit.spark_masters import master_state
 
 HOSTS = ("10.0.0.0", "10.0.0.1", "10.0.0.2")
@@ -26,12 +26,19 @@ def lost(monkeypatch) -> list[str]:
 
 def test_a_waiting_run_ends_when_its_machines_are_lost(lost, tmp_path):
     ended = threading.Event()
-    watch = RunWatch(
-        directory=tmp_path,
+    request = RunRequest(
+        name="sample",
+        owner="5f2a",
+        application="job.py",
+        application_args=[],
         executors=3,
-        cores=6,
-        web_url="http://m:8080",
+        executor_cores=2,
+        directory=tmp_path,
         limits=RunLimits(wait_seconds=3600),
+    )
+    watch = RunWatch(
+        request,
+        web_url="http://m:8080",
         end=ended.set,
         log=logging.getLogger("test"),
     )
