@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, quote, urlsplit, urlunsplit
 
@@ -66,18 +67,14 @@ def configured_history_server() -> str:
 
 
 def configured_link() -> Callable[[str | None], str | None]:
-    """Links into the configured history server."""
-    return application_link(configured_history_server())
-
-
-def application_link(history_server: str) -> Callable[[str | None], str | None]:
-    """Links by the ids of applications; none if the address is missing or invalid."""
+    """Links into the configured history server by the ids of applications; none if its address is invalid."""
+    server = configured_history_server()
     try:
-        history_url(history_server, "application")
+        history_url(server, "application")
     except InvalidParameterError:
         # The tasks' logs say so; a page is of use without.
-        return lambda application_id: None
-    return lambda application_id: history_url(history_server, application_id)
+        server = ""
+    return partial(history_url, server)
 
 
 def history_url(history_server: str, application_id: str | None) -> str | None:

@@ -266,7 +266,7 @@ class Recording:
         return production
 
     def _production(self, run: TimedRun, record: DecisionRecord) -> ProductionRun:
-        decision = record.decision
+        decision, cluster = record.decision, optional_document("cluster", self.cluster)
         replayed, mean = self._replayed(run)
         return ProductionRun(
             **new_stamp(),
@@ -288,7 +288,7 @@ class Recording:
             event_log=without_credentials(run.event_log) if run.event_log else None,
             origin=origin_of(self.context),
             conditions=self._conditions(record, run.spark),
-            bandwidth=self._bandwidth(),
+            bandwidth=median_bandwidth(ClusterHandle.from_dict(cluster).machines) if cluster else None,
         )
 
     def _replayed(self, run: TimedRun) -> tuple[ReplayedSize | None, float | None]:
@@ -345,10 +345,6 @@ class Recording:
         except Exception as error:
             self.log.info("What was found at the beginning of the run cannot be read: %s", error)
             return None
-
-    def _bandwidth(self) -> ClusterBandwidth | None:
-        given = optional_document("cluster", self.cluster)
-        return median_bandwidth(ClusterHandle.from_dict(given).machines) if given else None
 
     def _learn(self, production: ProductionRun, record: DecisionRecord) -> None:
         """Test the model that predicted a run, and let it learn from it or mark it.

@@ -449,12 +449,10 @@ def training_branches(clusters: Sequence[ClusterSpec], stated: TaskGroupSettings
     # Runs on a local cluster would disturb the others.
     in_parallel = not any(isinstance(cluster, LocalClusterSpec) for cluster in clusters)
     branches: list[TrainingBranch] = []
-    names: list[str] = []
     for cluster in clusters:
-        # Types may differ only in characters that Airflow does not allow.
-        plain = re.sub(r"[^A-Za-z0-9_-]", "_", cluster.type_name) or "type"
-        names.append(f"{plain}_{names.count(plain) + 1}" if plain in names else plain)
-        with TaskGroup(group_id=names[-1], tooltip=cluster.type_name):
+        # Airflow allows no other characters.
+        group_id = re.sub(r"[^A-Za-z0-9_-]", "_", cluster.type_name)
+        with TaskGroup(group_id=group_id, tooltip=cluster.type_name):
             branch = training_branch(cluster, stated)
             if branches and not in_parallel:
                 # A cluster starts only when the one before has ended, however its training went. The rule is

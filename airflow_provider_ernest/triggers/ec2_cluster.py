@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from functools import cached_property
 from inspect import signature
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ from airflow_provider_ernest.exceptions import ErnestError
 from airflow_provider_ernest.triggers import in_thread
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator
 
     from airflow_provider_ernest.clusters.ec2.readiness import Readiness
 
@@ -57,7 +58,6 @@ class EC2ClusterReadyTrigger(BaseTrigger):
         self.poll_seconds = poll_seconds
         self.aws_conn_id = aws_conn_id
         self.region_name = region_name
-        self._clients: Callable[[str], Any] | None = None
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
         """The class and its arguments, all plain values and none of them secret."""
@@ -113,22 +113,21 @@ class EC2ClusterReadyTrigger(BaseTrigger):
         from airflow_provider_ernest.clusters.ec2.readiness import look
         from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
 
-        return look(self._client("ec2"), self.cluster_name, EC2ClusterSpec.from_dict(self.spec))
+        return look(self._ec2, self.cluster_name, EC2ClusterSpec.from_dict(self.spec))
 
     def _end(self) -> None:
         from airflow_provider_ernest.clusters.ec2.ending import end_until_gone
 
         ended = end_until_gone(
-            self._client("ec2"),
+            self._ec2,
             self.cluster_name,
             # A clear starts another attempt, maybe before this one hears of it.
             belongs=lambda instance: instance.attempt == str(self.try_number),
         )
         self.log.info("%s: the task was ended, and with it %d machines", self.cluster_name, len(ended))
 
-    def _client(self, service: str) -> Any:
+    @cached_property
+    def _ec2(self) -> Any:
         from airflow_provider_ernest.hooks.aws import aws_clients
 
-        if self._clients is None:
-            self._clients = aws_clients(self.aws_conn_id, self.region_name)
-        return self._clients(service)
+        return aws_clients(self.aws_conn_id, self.region_name)("ec2")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ from airflow_provider_ernest.documents.profiles import (
     RunProfile,
     TwoOpinions,
 )
-from airflow_provider_ernest.links.spark_history import application_link
+from airflow_provider_ernest.links.spark_history import history_url
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.views.clarity import MOST_STRAGGLERS, clarity_page
 from airflow_provider_ernest.web.answers import json_ready
@@ -70,7 +71,7 @@ def keep(
 
 
 def page(store: ModelStore, shown: Model, **asked: Any) -> dict[str, Any]:
-    known = {"readable": everything, "link": application_link("")}
+    known = {"readable": everything, "link": partial(history_url, "")}
     return json_ready(clarity_page(store, shown, **{**known, **asked}))
 
 
@@ -81,7 +82,7 @@ class TestReport:
     def test_the_run_that_it_goes_by(self, store: ModelStore, trained: Model):
         profile = network_bound()
         keep(store, trained, warnings=("The two disagree.", profile.warnings[0]))
-        told = page(store, trained, link=application_link("https://spark.example.com"))
+        told = page(store, trained, link=partial(history_url, "https://spark.example.com"))
         run = told["sample"]
         assert told["reported_by"]["task_id"] == "bottleneck_report"
         assert (run["purpose"], run["headline"]) == (SAMPLE, profile.headline)

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from airflow_provider_ernest.documents.runs import Observation, RunConditions
 from airflow_provider_ernest.documents.surveys import Lateness, Survey, SurveyedJob
 from airflow_provider_ernest.exceptions import StoreError
 from airflow_provider_ernest.learning.production import learn
-from airflow_provider_ernest.links.spark_history import application_link
+from airflow_provider_ernest.links.spark_history import history_url
 from airflow_provider_ernest.prediction.amdahl import ExtendedAmdahl
 from airflow_provider_ernest.settings import Billing
 from airflow_provider_ernest.store.store import ModelStore
@@ -186,7 +187,7 @@ class TestProduction:
         assert told["defaults"]["billing"]["training_dollars"] == defaults(store, shown)["training_dollars"]
         assert last["origin"]["dag_id"] == "secret"
         # Of a DAG that may not be read nothing but that it was learned from.
-        link = application_link("http://history")
+        link = partial(history_url, "http://history")
         *samples, last = page(store, learned, readable=not_secret, link=link)["observations"]
         hidden = ("origin", "application_id", "event_log", "history_url")
         assert [last[name] for name in hidden] == [None] * 4
@@ -197,7 +198,7 @@ class TestProduction:
         first = replace(trained.observations[0], application_id="../<b>")
         odd = replace(trained, observations=(first, *trained.observations[1:]))
         save(store, produced(trained, days=1))
-        shown = page(store, odd, link=application_link("https://spark.example.com/ui/"))
+        shown = page(store, odd, link=partial(history_url, "https://spark.example.com/ui/"))
         encoded = "https://spark.example.com/ui/history/..%2F%3Cb%3E/jobs/"
         assert shown["observations"][0]["history_url"] == encoded
         assert shown["production_runs"][0]["history_url"].endswith("/history/app-production/jobs/")
