@@ -14,10 +14,10 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from airflow_provider_ernest.documents.profiles import (
     DECOMMISSIONED,
@@ -363,29 +363,15 @@ class Sizes:
     """How many executors there were at once, from the start of clean time to the end."""
 
     def __init__(self, log: EventLog) -> None:
-        self._log = log
-        self._steps = self._steps_since(log.ready_at)
-        self.most = int(np.cumsum(self._steps[:, 1]).max(initial=0.0))
-        seconds = log.ended_at - log.ready_at
-        self.mean = self._executor_seconds(self._steps) / seconds if seconds > 0 else float(self.most)
-        # Waiting for the other executors is in it; waiting for the first, as in a queue, is not.
-        self.executor_seconds = self._executor_seconds(self._steps_since(log.started_at))
-
-    def _executor_seconds(self, steps: NDArray[np.float64]) -> float:
-        return float(steps[:, 1] @ (self._log.ended_at - steps[:, 0]))
-
-    def _steps_since(self, since: float) -> NDArray[np.float64]:
-        """Moments, and by how many executors and slots there are more from then on; shape (steps, 3)."""
-        log = self._log
-        steps: list[tuple[float, int, int]] = []
-        for executor in log.executors:
-            gone_at = executor.removed_at if executor.is_lost and executor.removed_at else log.ended_at
-            began, ended = max(executor.added_at, since), min(gone_at, log.ended_at)
-            if executor.executor_id != DRIVER and ended >= began:
-                slots = log.slots_by_executor[executor.number]
-                steps += [(began, 1, slots), (ended, -1, -slots)]
+        spans = _spans(log, log.ready_at)
         # At one moment executors go before others come.
-        return np.array(sorted(steps), dtype=np.float64).reshape(-1, 3)
+        changes = sorted([*((began, 1) for began, _ in spans), *((ended, -1) for _, ended in spans)])
+        self.most = max(accumulate(change for _, change in changes), default=0)
+        seconds = log.ended_at - log.ready_at
+        there = sum(ended - began for began, ended in spans)
+        self.mean = there / seconds if seconds > 0 else float(self.most)
+        # Waiting for the other executors is in it; waiting for the first, as in a queue, is not.
+        self.executor_seconds = sum(ended - began for began, ended in _spans(log, log.started_at))
 
     @property
     def are_steady(self) -> bool:
@@ -393,7 +379,18 @@ class Sizes:
         return self.mean >= STEADY_SHARE * self.most
 
 
-def why_not_counted(log: EventLog, sizes: Sizes | None = None) -> NotCounted | None:
+def _spans(log: EventLog, since: float) -> list[tuple[float, float]]:
+    """From when until when each executor was there, from a moment on."""
+    found = []
+    for executor in log.executors:
+        gone_at = executor.removed_at if executor.is_lost and executor.removed_at else log.ended_at
+        began, ended = max(executor.added_at, since), min(gone_at, log.ended_at)
+        if executor.executor_id != DRIVER and ended >= began:
+            found.append((began, ended))
+    return found
+
+
+def why_not_counted(log: EventLog) -> NotCounted | None:
     """The most telling reason why a run does not count; None if it does."""
     if log.is_streaming and not _is_batch(log):
         return A_STREAM
@@ -401,7 +398,7 @@ def why_not_counted(log: EventLog, sizes: Sizes | None = None) -> NotCounted | N
         return NotCounted(reason)
     if any(each.executor_id == DRIVER for each in log.executors):
         return IN_DRIVER
-    reason = _trouble_with_machines(log, sizes or Sizes(log))
+    reason = _trouble_with_machines(log)
     if not reason and not log.task_columns.succeeded.any():
         reason = "no task succeeded"
     reason = reason or why_not_whole(log)
@@ -442,7 +439,8 @@ def _failure_of(log: EventLog) -> str:
     return "its last query failed" if query is not None and is_last and query.failed else ""
 
 
-def _trouble_with_machines(log: EventLog, sizes: Sizes) -> str:
+def _trouble_with_machines(log: EventLog) -> str:
+    sizes = Sizes(log)
     cluster = log.properties.get(DATABRICKS_CLUSTER)
     is_job_cluster = cluster is None or JOB_CLUSTER.fullmatch(cluster)
     if not is_job_cluster and log.properties.get("spark.databricks.clusterSource") != "JOB":
