@@ -18,7 +18,6 @@ import logging
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from datetime import datetime
 from itertools import islice
 from operator import attrgetter
 from statistics import median
@@ -178,12 +177,12 @@ def decode(form: type[AnyStored], text: str) -> AnyStored:
     return form.from_dict(storage.decode_json(text))
 
 
-def read(form: type[AnyStored], path: Any) -> AnyStored | None:
-    """The document in a file; None, with a warning in the log, where the file holds none."""
+def read(form: type[AnyStored], path: Any, level: int = logging.WARNING) -> AnyStored | None:
+    """The document in a file; None, which is logged at that level, where the file holds none."""
     try:
         return decode(form, path.read_text(encoding="utf-8"))
     except (InvalidDocumentError, UnicodeDecodeError, IsADirectoryError) as error:
-        log.warning("Skipping %s, which is no %s: %s", path, form.words, error)
+        log.log(level, "Skipping %s, which is no %s: %s", path, form.words, error)
         return None
 
 
@@ -196,15 +195,16 @@ def read_or_skip(form: type[AnyStored], path: Any) -> AnyStored | None:
         return None
 
 
-def is_misplaced(root: Any, place: Place, record: Record) -> bool:
-    """Whether a record belongs elsewhere than where it was found; then a warning in the log names it."""
+def is_misplaced(root: Any, place: Place, record: Record, level: int = logging.WARNING) -> bool:
+    """Whether a record belongs elsewhere than where it was found, which is logged at that level."""
     try:
         # File systems that do not tell upper from lower case keep the first name of a folder.
         if [*map(str.casefold, place_of(record))] == [*map(str.casefold, place)]:
             return False
     except InvalidParameterError:  # without a name it belongs nowhere
         pass
-    log.warning("Skipping %s: it is a %s of another job or type of machine.", place.path(root), record.words)
+    path, words = place.path(root), record.words
+    log.log(level, "Skipping %s: it is a %s of another job or type of machine.", path, words)
     return True
 
 
@@ -380,8 +380,8 @@ class Catalogue:
         # By the names of the job's folder, and of the record under it.
         self._jobs: dict[str, dict[str, CatalogueEntry]] = {}
         self._unwritten: Counter[str] = Counter()
-        self.unreadable: dict[Place, datetime | None] = {}
-        """Files that hold no document that is theirs to hold, and when each was last written."""
+        self.unreadable: set[Place] = set()
+        """Files that hold no document that is theirs to hold."""
         self._has_warned = False
         self._lock = Lock()
 
@@ -439,20 +439,19 @@ class Catalogue:
     def _entry(self, place: Place) -> CatalogueEntry | None:
         """Of the record at a place; None, with a warning, where there is none, or it cannot be read now."""
         path = place.path(self.root)
+        # What is no record now may be one when it has been copied whole; once is told of it.
+        level = logging.DEBUG if place in self.unreadable else logging.WARNING
         try:
-            # What is no record is looked at again only when somebody has written it again.
-            changed = storage.changed_at(path)
-            if place in self.unreadable and self.unreadable[place] == changed:
-                return None
-            record = read(place.form, path)
+            record = read(place.form, path, level)
         except FileNotFoundError:
             return None
         except OSError as error:
             log.warning("Skipping %s, which cannot be read: %s", path, error)
             return None
-        if record is None or is_misplaced(self.root, place, record):
-            self.unreadable[place] = changed
+        if record is None or is_misplaced(self.root, place, record, level):
+            self.unreadable.add(place)
             return None
+        self.unreadable.discard(place)
         return entry_of(record)
 
     def _settle(self, job: str, found: Sequence[str]) -> None:

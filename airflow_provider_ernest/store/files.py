@@ -9,7 +9,6 @@ import re
 import secrets
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from datetime import UTC, datetime
 from inspect import signature
 from multiprocessing.pool import ThreadPool
 from pathlib import Path
@@ -225,21 +224,6 @@ def forget_listing(folder: Any) -> None:
     file_system = _file_system(folder)
     if file_system is not None:
         file_system.invalidate_cache(folder.path)
-
-
-def changed_at(path: Any) -> datetime | None:
-    """When a file was last written; None where the storage does not tell, an OSError without a file."""
-    local = local_path(path)
-    if local is not None:
-        return datetime.fromtimestamp(local.stat().st_mtime, UTC)
-    try:
-        changed = _file_system(path).modified(path.path)
-    except OSError:
-        raise
-    # Each storage's library says in a way of its own that it does not know.
-    except Exception:
-        return None
-    return changed if isinstance(changed, datetime) and changed.tzinfo else None
 
 
 def _file_system(path: Any) -> Any:

@@ -1,8 +1,5 @@
 """One small document of each kind that a store keeps, and how each is written and read."""
 
-import os
-import time
-
 from airflow_provider_ernest.documents.profiles import BottleneckReport, ProfileRecord
 from airflow_provider_ernest.store.catalogue import DECISION, FORMS, MARK, MODEL, PRODUCTION_RUN
 from airflow_provider_ernest.store.store import ModelStore
@@ -43,9 +40,3 @@ def all_of(store, kind, job="pca", instance_type="m5.large"):
 
 def remove(store, kind, document):
     return store.remove(kind, job=document.job, instance_type=document.instance_type, document_id=document.id)
-
-
-def age(path, seconds=3600.0):
-    """Let a local file be as old as one that nobody is writing any more."""
-    then = time.time() - seconds
-    os.utime(path, (then, then))

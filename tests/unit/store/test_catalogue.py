@@ -16,7 +16,7 @@ from airflow_provider_ernest.store.catalogue import FOLDER, MOST_UNWRITTEN, Cata
 from airflow_provider_ernest.store.store import ModelStore
 from tests import examples
 from tests.examples import decision_record, model, production_run
-from tests.unit.store.store_samples import KINDS, LISTED, MADE, age, all_of, save_all, save_elsewhere
+from tests.unit.store.store_samples import KINDS, LISTED, MADE, all_of, save_all, save_elsewhere
 
 
 def listed(root):
@@ -115,7 +115,6 @@ def test_a_file_that_was_still_growing_is_listed_when_it_is_whole(tmp_path):
     path = store.save(model())
     whole = path.read_bytes()
     path.write_bytes(whole[:100])
-    age(path)
     assert (store.catalogue.entries(), store.newest(Model, "pca", "m5.large")) == ([], [])
     path.write_bytes(whole)
     assert [entry.id for entry in store.catalogue.entries()] == [model().id]
