@@ -86,16 +86,10 @@ def profile_run(
     changes: Sequence[Change] | None = None,
     event_log: str | None = None,
 ) -> RunProfile:
-    """Analyse a run.
+    """Analyse a run; the scale is the share of the target input that it read.
 
-    Args:
-        log: of the run.
-        scale: the share of the target input that it read.
-        iterations: of an iterative job.
-        capacity: of one of its machines; by default what its own tasks achieved.
-        executor_counts: to replay it on; `sizes_around` its own by default.
-        changes: to the machines; by default those worth asking about, see `what_ifs`.
-        event_log: its path.
+    By default the capacity of one of its machines is what its own tasks achieved, it is replayed on
+    `sizes_around` its own number of executors, and with the changes that are worth asking about (`what_ifs`).
 
     Raises:
         EventLogError: no task ended, or nothing happened after the executors had come.

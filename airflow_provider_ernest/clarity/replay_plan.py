@@ -197,10 +197,8 @@ def releases(jobs: Sequence[tuple[float, float]]) -> list[tuple[int, ...]]:
     The log does not tell what the driver waited for. If no other job ran when one was submitted, the driver
     had waited for all before it, as a program does that calls one action after another. If others ran,
     threads submit jobs side by side (queries in a pool, broadcasts of adaptive execution), and a thread goes
-    on when its own job has ended: the one that was completed last before.
-
-    Args:
-        jobs: when each was submitted and completed, by submission.
+    on when its own job has ended: the one that was completed last before. The jobs are told by when each was
+    submitted and completed, by submission.
     """
     found: list[tuple[int, ...]] = []
     group: list[int] = []

@@ -390,11 +390,7 @@ TYPES = {"Count": int, "OptionalCount": int, "Number": float, "OptionalNumber": 
 def add_setting(parser: Any, kind: Any, name: str, **changes: Any) -> None:
     """Add the option that a field of a settings class describes, with its meaning, type and default.
 
-    Args:
-        parser: or a group of it.
-        kind: see `settings.values.setting`.
-        name: of the field.
-        changes: to the arguments of `ArgumentParser.add_argument`.
+    The changes are to the arguments of `ArgumentParser.add_argument`.
     """
     field = next(each for each in fields(kind) if each.name == name)
     told: dict[str, Any] = {"help": field.metadata["says"].replace("%", "%%")}

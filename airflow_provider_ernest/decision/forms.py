@@ -632,11 +632,9 @@ def outputs(
     A key for which there is nothing is absent, not None: an operator that gets None would leave the size out,
     and the job would run with its service's default. An XCom that was never pushed fails the task instead.
 
-    Args:
-        decision: what was decided.
-        shapes: what an executor may take, by type of machine.
-        conf: the job's Spark properties of the sizes of executors and driver. All of it is in the outputs.
-        conf_there: by key, Spark properties of the cluster that the output is for; the job's own win.
+    The shapes are by type of machine. All of `conf` is in the outputs: it has the job's Spark properties of
+    the sizes of executors and driver, which win over those of `conf_there`, by key, of the cluster that the
+    output is for.
     """
     own = {str(name): str(value) for name, value in conf.items()}
     there = conf_there or {}

@@ -45,10 +45,7 @@ def last_good_before(
 ) -> str:
     """The event log of the newest run of the same job that began before this one, and ended well.
 
-    Args:
-        event_log: of the run.
-        logs: where the logs of earlier runs are; the folder of its own if empty.
-        scan: makes the scan of such places.
+    The logs are where those of earlier runs are; the folder of its own if empty.
 
     Raises:
         MissingResourceError: there is no such run.

@@ -363,17 +363,11 @@ def late_from(
 ) -> Lateness | None:
     """When runs on `today` executors stop keeping a deadline as surely as asked, as the input grows.
 
-    Args:
-        forecast: of what the runs read.
-        probability_within: by the input of a run, as a share of `whole`, and n numbers of executors the
-            probabilities that it keeps the deadline on these, shape (n,). The input's noise is added here.
-        executors: numbers of them in ascending order, `today` among them.
-        today: how many the job has.
-        whole: the amount that scale 1 stands for.
-        confidence: the probability with which the deadline is to be kept.
+    None where it is kept for all of `HORIZON_DAYS` after the last run, at single days, too.
 
-    Returns:
-        None where it is kept for all of `HORIZON_DAYS` after the last run, at single days, too.
+    By the input of a run, as a share of `whole`, and n numbers of executors `probability_within` tells the
+    probabilities that it keeps the deadline on these, shape (n,); the input's noise is added here. The
+    executors are in ascending order, today's among them.
     """
     typical = forecast.typical(HORIZON_DAYS) - math.log(whole)
     ahead, by_day = forecast.usual_days(HORIZON_DAYS)

@@ -259,12 +259,8 @@ def model_page(
 ) -> ModelPage:
     """Return what the page of a model shows, by what readable DAGs made; raises StoreError.
 
-    Args:
-        store: of the model; not asked for anything if there are no entries.
-        model: the caller must make sure that the reader may see it.
-        entries: the whole catalogue, or the job's part.
-        readable: whether a DAG may be read.
-        link: to applications in Spark's history server.
+    The caller must make sure that the reader may see the model. The entries are the whole catalogue, or the
+    job's part; without any the store is not asked for anything.
     """
     of_job = loaded.visible_of_job(entries, model.job, readable)
     of_type = [each for each in of_job if each.instance_type == model.instance_type]

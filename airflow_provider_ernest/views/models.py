@@ -144,20 +144,11 @@ def list_models(
     now: datetime,
     survey: StoredSurvey | None = None,
 ) -> Models:
-    """Return one page of the models that a person may see.
+    """Return one page of the models that a person may see, of the entries of the whole catalogue.
 
-    Args:
-        entries: the whole catalogue.
-        readable: whether a DAG may be read. Entries of others are left out, also of states and numbers.
-        search: words that must all occur, ignoring case, in job, type or DAG.
-        sort: one of `SORTS`; rows without a value come last. Ties go by the dollars of a run, descending,
-            then by job and instance type.
-        descending: the largest first.
-        state: only models in this one of `STATES`; None or "" for all.
-        offset: rows to skip.
-        limit: rows to show.
-        now: reference of ages, with its time zone.
-        survey: the newest survey that this person may read.
+    Entries of DAGs that may not be read are left out, also of states and numbers. The words of `search` must
+    all occur, ignoring case, in job, type or DAG. Rows without a value to `sort` by (see `SORTS`) come last;
+    ties go by the dollars of a run, descending, then by job and instance type. `now` has a time zone.
 
     Raises:
         InvalidParameterError: there is no such order or state.

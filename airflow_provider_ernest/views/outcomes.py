@@ -228,10 +228,8 @@ class Baseline:
 def baseline_of(of_job: Iterable[CatalogueEntry]) -> Baseline | None:
     """Return the cost of a run before the first decision; None if no such run has a price.
 
-    If none was recorded, the past runs of the first model that decided count.
-
-    Args:
-        of_job: visible entries of the job, on all types of machines.
+    If none was recorded, the past runs of the first model that decided count. The entries are the visible
+    ones of the job, on all types of machines.
     """
     entries = list(of_job)
     first_decision = min((entry.id for entry in entries if entry.kind == DECISION), default=None)

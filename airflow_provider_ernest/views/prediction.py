@@ -242,14 +242,9 @@ def prediction(
     """Return the curve of times, what each configuration costs, and the choice.
 
     Without a price there is a curve, but neither costs nor choice. Other types of machines are offered by
-    their newest models, at their last known prices.
-
-    Args:
-        store: of the model.
-        model: the caller must make sure that the reader may see it.
-        request: the question.
-        entries: the whole catalogue, or the job's part.
-        readable: whether a DAG may be read; types of others are neither offered nor named.
+    their newest models, at their last known prices; those of DAGs that may not be read are not even named.
+    The caller must make sure that the reader may see the model. The entries are the whole catalogue, or the
+    job's part.
 
     Raises:
         InvalidParameterError: the request is invalid.
@@ -281,13 +276,8 @@ def prediction_alone(
 ) -> Prediction:
     """Return the prediction of a model without a store, and so of its own type only.
 
-    Args:
-        model: the model.
-        executors: numbers of machines, at least one.
-        scale: the production input relative to the one that was sampled.
-        iterations: of the production run, for iterative jobs; see `prediction.predict_seconds`.
-        billing: None for no costs.
-        goal: needs `billing` for a budget; its scale is replaced.
+    There are no costs without `billing`, which a goal with a budget needs. The scale counts, and not the
+    goal's own; for the iterations see `prediction.predict_seconds`.
 
     Raises:
         InvalidParameterError: a parameter is invalid, or there is a budget and no price.
