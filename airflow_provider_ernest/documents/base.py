@@ -213,11 +213,6 @@ class Record(Stored):
     origin: Origin | None = None  # the task instance that made it; None outside Airflow
 
     @property
-    def key(self) -> Key:
-        """Other records refer to it by this."""
-        return self.kind, self.id
-
-    @property
     def references(self) -> tuple[Key, ...]:
         """The records without which this one cannot be understood."""
         return ()

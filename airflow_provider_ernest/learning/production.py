@@ -26,7 +26,7 @@ from airflow_provider_ernest.prediction.predict import predict_seconds, standard
 from airflow_provider_ernest.prediction.prior import with_production, without_production
 from airflow_provider_ernest.prediction.training import train, warnings_about
 from airflow_provider_ernest.settings.bounds import AVERAGING
-from airflow_provider_ernest.store.catalogue import MODEL, entry_of
+from airflow_provider_ernest.store.catalogue import MODEL, entry_of, key_of
 from airflow_provider_ernest.store.store import ModelStore
 
 MOST_RUNS_READ = 100  # so many of a job's newest production runs are read: twice what a model remembers
@@ -91,7 +91,7 @@ def _lineage(store: ModelStore, production: ProductionRun) -> Lineage | None:
     """The lineage that predicted the run, by its newest model; None where it is of another type, or gone."""
     # The run itself, too, should it not be stored yet.
     entries = (*store.catalogue.entries(production.job), entry_of(production))
-    of_job = list({entry.key: entry for entry in entries}.values())
+    of_job = list({key_of(entry): entry for entry in entries}.values())
     models = {
         entry.id: entry
         for entry in of_job

@@ -12,7 +12,14 @@ from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.exceptions import StoreError
 from airflow_provider_ernest.settings import Billing
 from airflow_provider_ernest.settings.billing import BilledCost
-from airflow_provider_ernest.store.catalogue import FOLDER, MOST_UNWRITTEN, Catalogue, entry_of, place_of
+from airflow_provider_ernest.store.catalogue import (
+    FOLDER,
+    MOST_UNWRITTEN,
+    Catalogue,
+    entry_of,
+    key_of,
+    place_of,
+)
 from airflow_provider_ernest.store.store import ModelStore
 from tests import examples
 from tests.examples import decision_record, model, production_run
@@ -262,7 +269,7 @@ def test_a_decision_in_a_few_words():
     decision = examples.decision_record(decision=made)
 
     entry = entry_of(decision)
-    assert entry.key == (decision.id, "decision", "pca", "m5.large")
+    assert key_of(entry) == (decision.id, "decision", "pca", "m5.large")
     assert (entry.dag_id, entry.model_id, entry.executors) == ("nightly", decision.model_id, 8)
     assert (entry.predicted_seconds, entry.predicted_cost, entry.latest_seconds) == (50.0, 0.4, 45.0)
     assert (entry.probability, entry.warnings, entry.is_fallback) == (0.9, 1, True)

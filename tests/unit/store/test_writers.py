@@ -7,6 +7,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 
+from airflow_provider_ernest.store.catalogue import key_of
 from airflow_provider_ernest.store.store import ModelStore
 from tests.unit.store.store_samples import KINDS, LISTED, all_of
 
@@ -87,7 +88,7 @@ def test_eight_writers_of_which_some_are_killed_lose_nothing(tmp_path, caplog):
             ]
             while wait(results, timeout=0.05).not_done:
                 # What can be seen meanwhile is whole, and there once.
-                listed = [entry.key for entry in reader.catalogue.entries()]
+                listed = [key_of(entry) for entry in reader.catalogue.entries()]
                 assert len(set(listed)) == len(listed)
                 assert all_of(reader, "mark", JOBS[0]) is not None
             saved = {pair for result in results for pair in result.result()}
