@@ -112,7 +112,7 @@ class TestPrediction:
             decision=decision(price_per_hour=1e12),
             scale=1e300,
             min_executors=0,
-            max_executors=5_000,
+            max_executors=10**9,
             iterations=0,
             deadline_seconds=0.0,
             budget_dollars=1e200,
@@ -120,7 +120,7 @@ class TestPrediction:
         store.save(absurd)
         client = pages(store=store)
         defaults = client.get("/api/model", params=ONE).json()["defaults"]
-        assert (defaults["min_executors"], defaults["max_executors"]) == (1, 1000)
+        assert (defaults["min_executors"], defaults["max_executors"]) == (1, 10**6)
         assert client.get("/api/prediction", params={**ONE, **in_an_address(defaults)}).status_code == 200
 
 
