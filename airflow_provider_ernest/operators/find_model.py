@@ -38,7 +38,7 @@ from airflow_provider_ernest.settings import (
     SparkJob,
 )
 from airflow_provider_ernest.settings.goal import WARN
-from airflow_provider_ernest.settings.values import Number, as_template, optional_text, settings_of
+from airflow_provider_ernest.settings.values import Number, as_template, settings_of
 from airflow_provider_ernest.words import duration
 
 if TYPE_CHECKING:
@@ -89,9 +89,9 @@ class FindModelOperator(OfJob, EmitsLineage, BaseOperator, SkipMixin):
         model: how models are made; one that was made otherwise is not reused.
         goal: tells the error above which a model is not reused.
         reuse: how long a model is good for; None to train always.
-        bounds: of the sample runs, as are `clusters` (their specifications), `staging_uri` and
-            `run_timeout_seconds`. If `clusters` is given, all settings and local files are checked with their
-            templates rendered, before anything is started.
+        bounds: of the sample runs, as are `clusters` (their specifications) and `run_timeout_seconds`. If
+            `clusters` is given, all settings and local files are checked with their templates rendered,
+            before anything is started.
         on_stale: callables or Airflow notifiers, called if a model is marked.
 
     Raises:
@@ -106,7 +106,6 @@ class FindModelOperator(OfJob, EmitsLineage, BaseOperator, SkipMixin):
         "goal",
         "reuse",
         "bounds",
-        "staging_uri",
         "run_timeout_seconds",
     )
     operator_extra_links = (ModelFitLink(),)
@@ -124,7 +123,6 @@ class FindModelOperator(OfJob, EmitsLineage, BaseOperator, SkipMixin):
         reuse: Reuse | Mapping[str, Any] | str | None = None,
         bounds: DesignBounds | Mapping[str, Any] | str | None = None,
         clusters: Sequence[Any] = (),
-        staging_uri: str | None = None,
         run_timeout_seconds: Number | None = None,
         on_stale: Any = (),
         **kwargs: Any,
@@ -138,7 +136,6 @@ class FindModelOperator(OfJob, EmitsLineage, BaseOperator, SkipMixin):
         self.reuse: Any = None if reuse is None else as_template(Reuse, reuse, "reuse")
         self.bounds: Any = None if bounds is None else as_template(DesignBounds, bounds, "bounds")
         self.clusters = clusters
-        self.staging_uri = staging_uri
         self.run_timeout_seconds = run_timeout_seconds
         self.on_stale = on_stale
 
@@ -199,7 +196,6 @@ class FindModelOperator(OfJob, EmitsLineage, BaseOperator, SkipMixin):
             goal=settings_of(SizingGoal, self.goal, "goal"),
             model=settings_of(ModelSettings, self.model, "model"),
             clusters=self.clusters,
-            staging_uri=optional_text(self.staging_uri),
             run_timeout_seconds=self.run_timeout_seconds,
         )
         settings.check()

@@ -61,7 +61,6 @@ class SampleRunOperator(OfJob, EmitsLineage, BaseOperator):
         job: the application; its arguments name the sample, see `SparkJob`.
         input: the production input, and how a sample of it is taken.
         cluster: `ClusterHandle` document of the cluster to run on.
-        staging_uri: s3:// folder that a local application is uploaded to, for EMR; None to refuse one there.
         artifact_sha256: hash of the application; see `FitModelOperator`.
         wait_timeout_seconds: limit for the wait for executors.
         run_timeout_seconds: limit for the run once it has them; None for no limit.
@@ -79,7 +78,6 @@ class SampleRunOperator(OfJob, EmitsLineage, BaseOperator):
         "submit_options",
         "input",
         "cluster",
-        "staging_uri",
         "artifact_sha256",
         "wait_timeout_seconds",
         "run_timeout_seconds",
@@ -96,7 +94,6 @@ class SampleRunOperator(OfJob, EmitsLineage, BaseOperator):
         job: SparkJob | Mapping[str, Any],
         input: SampledInput | Mapping[str, Any] | str,  # noqa: A002 - the word that fits
         cluster: Any,
-        staging_uri: str | None = None,
         artifact_sha256: str | None = None,
         wait_timeout_seconds: Number = 1800,
         run_timeout_seconds: Number | None = None,
@@ -106,7 +103,6 @@ class SampleRunOperator(OfJob, EmitsLineage, BaseOperator):
         self.experiment = experiment
         self._keep_job(job, input)
         self.cluster = cluster
-        self.staging_uri = staging_uri
         self.artifact_sha256 = artifact_sha256
         self.wait_timeout_seconds = wait_timeout_seconds
         self.run_timeout_seconds = run_timeout_seconds
@@ -200,7 +196,6 @@ class SampleRunOperator(OfJob, EmitsLineage, BaseOperator):
                 wait_seconds=number("wait_timeout_seconds", self.wait_timeout_seconds),
                 run_seconds=optional_number("run_timeout_seconds", self.run_timeout_seconds),
             ),
-            staging_uri=optional_text(self.staging_uri),
         )
 
     def _observe(

@@ -11,11 +11,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from airflow_provider_ernest.clusters.emr.spec import (
-    APPLICATION_REMEDY,
     EMR,
+    UPLOAD_REMEDY,
     require_remote,
     require_step_options,
-    s3_folder,
 )
 from airflow_provider_ernest.clusters.local_spec import LOCAL
 from airflow_provider_ernest.exceptions import InvalidParameterError
@@ -47,7 +46,6 @@ class SizingSettings:
     goal: SizingGoal
     model: ModelSettings = field(default_factory=ModelSettings)
     clusters: Sequence[Any]
-    staging_uri: str | None = None
     run_timeout_seconds: Any = None
 
     def check(self) -> None:
@@ -108,11 +106,7 @@ class SizingSettings:
     def _check_emr(self) -> None:
         require_emr_input(self.input)
         require_step_options(self.job.submit_options)
-        application, staging = self.job.required_application, self.staging_uri
-        if staging is not None and not is_template(staging):
-            s3_folder("staging_uri", staging)
-        if staging is None:
-            require_remote("application", application, remedy=APPLICATION_REMEDY)
+        require_remote("application", self.job.required_application, remedy=UPLOAD_REMEDY)
 
 
 def certain_executors(cluster: Any) -> int:

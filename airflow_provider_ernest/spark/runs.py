@@ -74,7 +74,6 @@ class RunRequest:
     limits: RunLimits
     conf: Mapping[str, str] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)  # named as the arguments of SparkSubmitHook
-    staging_uri: str | None = None  # s3:// folder for a local application on EMR; None to refuse one there
 
     def sized_conf(self) -> dict[str, str]:
         """The properties that size it, which win over all others."""

@@ -126,7 +126,6 @@ class ErnestTaskGroup(TaskGroup):
             of their own, more of them shorten the training.
         run_timeout_seconds: how long a sample run may take once it has its executors.
         run_retries: how often a failed sample run is tried again.
-        staging_uri: s3:// folder that a local application is uploaded to, for EMR.
         reuse: how long a stored model is good for; None to train in each run.
         on_stale: callables or Airflow notifiers, called when a model no longer holds for the job.
         group_id: name of the group.
@@ -165,7 +164,6 @@ class ErnestTaskGroup(TaskGroup):
         parallel_runs: int = 1,
         run_timeout_seconds: float | None = None,
         run_retries: int = 1,
-        staging_uri: str | None = None,
         reuse: Reuse | None = REUSE,
         on_stale: Any = (),
         group_id: str = "ernest",
@@ -182,7 +180,6 @@ class ErnestTaskGroup(TaskGroup):
                 bounds=bounds,
                 cluster_options=cluster_options,
                 resize_for_production=resize_for_production,
-                staging_uri=staging_uri,
             )
             with self:
                 self._offer(
@@ -220,7 +217,6 @@ class ErnestTaskGroup(TaskGroup):
             parallel_runs=parallel_runs,
             run_timeout_seconds=run_timeout_seconds,
             run_retries=run_retries,
-            staging_uri=staging_uri,
             history=history,
             found_by=str(self.child_id("find_model")),  # type: ignore[no-untyped-call]
             history_by=str(self.child_id("read_history")),  # type: ignore[no-untyped-call]
@@ -365,7 +361,6 @@ def _find_task(
         reuse=reuse,
         bounds=stated.bounds,
         clusters=stated.clusters,
-        staging_uri=stated.staging_uri,
         run_timeout_seconds=stated.run_timeout_seconds,
         on_stale=on_stale,
     )

@@ -382,7 +382,6 @@ def _sample_runs(
         job=stated.job,
         input=stated.input,
         cluster=cluster,
-        staging_uri=stated.staging_uri,
         run_timeout_seconds=stated.run_timeout_seconds,
         artifact_sha256=text_of(stated.found_by, "artifact_sha256"),
         retries=stated.run_retries,

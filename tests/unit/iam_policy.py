@@ -192,10 +192,6 @@ _S3_ACTIONS = {
     "GetObject": "s3:GetObject",
     "HeadObject": "s3:GetObject",
     "PutObject": "s3:PutObject",
-    "CreateMultipartUpload": "s3:PutObject",
-    "UploadPart": "s3:PutObject",
-    "CompleteMultipartUpload": "s3:PutObject",
-    "AbortMultipartUpload": "s3:AbortMultipartUpload",
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 from unittest.mock import Mock
 
@@ -179,7 +180,7 @@ def group(**changes: Any) -> dict[str, Any]:
 ON_S3 = {
     "cluster": EMR,
     "input": SampledInput(path="s3://data/in", partitions=9),
-    "staging_uri": "s3://jobs/",
+    "job": SparkJob(**{**JOB, "application": "s3://jobs/job.py"}),
 }
 
 
@@ -214,10 +215,10 @@ ON_S3 = {
             },
             'budget_share=0.05 has no meaning with cost="relative_time"',
         ),
-        ({**ON_S3, "staging_uri": None}, "application='job.py' is a local path"),
+        ({**ON_S3, "job": SparkJob(**JOB)}, "application='job.py' is a local path"),
         ({**ON_S3, "input": SampledInput(path="/data", partitions=9)}, "path='/data' is a local path"),
         (
-            {**ON_S3, "job": SparkJob(**JOB, submit_options={"verbose": True})},
+            {**ON_S3, "job": replace(ON_S3["job"], submit_options={"verbose": True})},
             "submit_options='verbose' is not known to a step of EMR",
         ),
     ],
@@ -233,7 +234,6 @@ def test_addresses_with_one_slash_as_hadoop_takes_them_are_not_local():
             **{**JOB, "application": "hdfs:/jobs/job.py"}, submit_options={"jars": "hdfs:/lib/a.jar"}
         ),
         "input": SampledInput(path="hdfs:/data", partitions=9),
-        "staging_uri": None,
     }
     assert group(**{**ON_S3, **on_hdfs})
 

@@ -300,7 +300,10 @@ ON_EMR = {
     "release_label": "emr-7.5.0",
     "event_log_uri": "s3://logs/spark/",
 }
-ON_S3 = {"staging_uri": "s3://jobs/", "input": SampledInput(path="s3://data/flights", partitions=100)}
+ON_S3 = {
+    "job": replace(ernest_arguments()["job"], application="s3://jobs/flights.py"),
+    "input": SampledInput(path="s3://data/flights", partitions=100),
+}
 JOB_FLOW = {
     "Name": "samples",
     "Configurations": [{"Classification": "spark"}],
@@ -312,7 +315,6 @@ def test_a_job_flow_of_emr_and_a_cluster_that_is_there_already():
     emr = EmrJobFlow(job_flow_id="j-1", cores_per_machine=4, **ON_EMR)
     tasks = sized(emr, **ON_S3).task_dict
     assert settings_of(EmrJobFlow, tasks["ernest.create_cluster"].spec, "spec") == emr
-    assert tasks["ernest.sample_run"].partial_kwargs["staging_uri"] == "s3://jobs/"
     assert "ernest.start_job_flow" not in tasks
 
     there = ConnectedCluster(spark_conn_id="lake", executors=4, executor_cores=8)

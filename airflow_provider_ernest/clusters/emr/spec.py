@@ -35,7 +35,7 @@ _S3_FOLDER = re.compile(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[\w!.*'()+=@:/-
 _COMPARED = ("BootstrapActions", "Configurations", "SecurityConfiguration")
 
 
-def s3_folder(parameter: str, uri: Any) -> str:
+def _s3_folder(parameter: str, uri: Any) -> str:
     """The s3:// address of a folder."""
     remedy = "Write s3://BUCKET/FOLDER, in plain characters; BUCKET has 3 to 63 of them, in lower case."
     require_match(parameter, uri, _S3_FOLDER, "is not a folder on S3", remedy)
@@ -70,7 +70,7 @@ class EmrJobFlow(OwnMachines):
     release_label: str = setting(
         line, 'EMR\'s release, such as "emr-7.5.0"; models are reused on the same one'
     )
-    event_log_uri: str = setting(s3_folder, "s3:// folder that its machines may write Spark's event logs to")
+    event_log_uri: str = setting(_s3_folder, "s3:// folder that its machines may write Spark's event logs to")
     job_flow_id: str | None = setting(
         optional(line), "of one that runs, such as j-1K48XX, or a template of its id", default=None
     )
@@ -129,10 +129,7 @@ _SWITCHES = {
 }
 """The arguments of SparkSubmitHook that a step knows too, as spark-submit calls them."""
 
-APPLICATION_REMEDY = (
-    "Upload it and write s3://..., or set staging_uri to a folder on S3 to have it uploaded, "
-    "or write local:///PATH for a file on the machines."
-)
+UPLOAD_REMEDY = "Upload it and write s3://..., or local:///PATH for a file on the machines."
 
 
 def step_switches(options: Mapping[str, Any]) -> list[str]:
@@ -168,6 +165,6 @@ def _switch(option: str, value: Any) -> list[str]:
         require_remote(
             f"submit_options[{option!r}]",
             path.strip(),
-            remedy="Upload it and write s3://..., or local:///PATH for a file on the machines.",
+            remedy=UPLOAD_REMEDY,
         )
     return [_SWITCHES[option], str(value)]

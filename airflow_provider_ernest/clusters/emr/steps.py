@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from airflow_provider_ernest.clusters.base import ClusterHandle
 from airflow_provider_ernest.clusters.ec2.aws_errors import Meaning, explained, meaning_of, time_of
 from airflow_provider_ernest.clusters.emr.spec import (
-    APPLICATION_REMEDY,
     EMR,
+    UPLOAD_REMEDY,
     EmrJobFlow,
     require_remote,
     step_switches,
@@ -29,9 +29,7 @@ from airflow_provider_ernest.exceptions import (
     InvalidParameterError,
     SampleRunError,
 )
-from airflow_provider_ernest.places import local_path
 from airflow_provider_ernest.settings.job import DEFAULT_FACTOR, LEAST_OVERHEAD_MEGABYTES
-from airflow_provider_ernest.spark.artifact import sha256_of
 from airflow_provider_ernest.spark.machines import Machine
 from airflow_provider_ernest.spark.sizing import event_log_conf
 from airflow_provider_ernest.words import duration
@@ -271,9 +269,7 @@ _UNTIL_DEADLINE = (
 )
 
 
-def step_arguments(
-    request: RunRequest, application: str, *, conf: Mapping[str, str], deadline: float
-) -> list[str]:
+def step_arguments(request: RunRequest, *, conf: Mapping[str, str], deadline: float) -> list[str]:
     """The arguments of EMR's command-runner.jar that run spark-submit as a step.
 
     The driver runs on the master machine ("client"), so that the run's machines have its executors alone.
@@ -286,7 +282,7 @@ def step_arguments(
         *("spark-submit", "--master", "yarn", "--deploy-mode", "client", "--name", request.name),
         *step_switches(request.options),
         *(word for name, value in conf.items() for word in ("--conf", f"{name}={value}")),
-        application,
+        request.application,
         *map(str, request.application_args),
     ]
 
@@ -337,12 +333,12 @@ class StepRun:
         with explained("run a step of EMR"):
             deadline = self._require_ready()
             request, handle = self._request, self._handle
-            address = self._place(request.application)
+            require_remote("application", request.application, remedy=UPLOAD_REMEDY)
             folder = f"{request.directory.name}-{uuid.uuid4().hex[:8]}"
             event_logs = f"{handle.directory}/{handle.name}/{folder}"
             own = {**handle.spark_conf(), **request.conf, **request.sized_conf()}
             conf = {**own, **event_log_conf(event_logs)}
-            arguments = step_arguments(request, address, conf=conf, deadline=deadline)
+            arguments = step_arguments(request, conf=conf, deadline=deadline)
             s3 = self._clients("s3")
             bucket, key = _split(event_logs)
             # Spark refuses to log into a folder that does not exist.
@@ -387,13 +383,6 @@ class StepRun:
         if limits.run_seconds is not None:
             deadline = min(deadline, now + limits.wait_seconds + limits.run_seconds)
         return deadline
-
-    def _place(self, application: str) -> str:
-        path, staging = local_path(application), self._request.staging_uri
-        if path is not None and staging is not None:
-            return upload_application(self._clients("s3"), path, staging)
-        require_remote("application", application, remedy=APPLICATION_REMEDY)
-        return application
 
     def _submit(self, arguments: list[str]) -> str:
         if self._ending.is_set():
@@ -511,16 +500,6 @@ def _why(step: dict[str, Any]) -> str:
     told = [details.get("Reason"), details.get("Message"), reason.get("Message")]
     words = ": ".join(dict.fromkeys(str(one).rstrip(".") for one in told if one)) or "EMR tells no reason"
     return f"{words}; its log is {details['LogFile']}" if details.get("LogFile") else words
-
-
-def upload_application(s3: Any, path: str, staging_uri: str) -> str:
-    """Put an application's file on S3, under its hash: equal files are uploaded once. Returns its address."""
-    file = Path(path)
-    address = f"{staging_uri.rstrip('/')}/{sha256_of(str(file))}/{file.name}"
-    bucket, key = _split(address)
-    if not any(one["Key"] == key for one in _objects(s3, bucket, key)):
-        s3.upload_file(str(file), bucket, key)
-    return address
 
 
 def fetch_event_log(s3: Any, uri: str, directory: Path) -> Path:

@@ -228,7 +228,7 @@ def machine(tmp_path, monkeypatch) -> Path:
 def step_command(until: float, *application_args: str) -> list[str]:
     conf = {"spark.x": "`touch injected`; exit"}
     request = request_of(name="it's $(touch injected)", application_args=application_args)
-    return step_arguments(request, APPLICATION, conf=conf, deadline=until)
+    return step_arguments(request, conf=conf, deadline=until)
 
 
 @pytest.mark.usefixtures("machine")
@@ -316,7 +316,7 @@ def test_a_retry_leaves_the_steps_of_others_and_what_has_ended_alone(
 @pytest.mark.parametrize(
     ("changes", "application", "named"),
     [
-        ({}, "/opt/job.py", r"application='/opt/job.py' is a local path.*staging_uri"),
+        ({}, "/opt/job.py", r"application='/opt/job.py' is a local path.*Upload it"),
         ({"options": {"num_executors": 3}}, APPLICATION, r"'num_executors' is not known.*java_class"),
         (
             {"options": {"jars": "s3://a/b.jar,/c.jar"}},
@@ -331,20 +331,6 @@ def test_what_emr_cannot_read_or_do_is_refused_before_anything_is_submitted(
     with pytest.raises(InvalidParameterError, match=named):
         run(application=application, **changes).run()
     assert emr.called("add_job_flow_steps") == []
-
-
-def test_a_local_application_is_uploaded_where_that_was_asked_for(emr, s3, run, tmp_path, writes):
-    application = tmp_path / "job.py"
-    application.write_text("print('hello')")
-    for _ in range(2):
-        emr.calls.clear()
-        emr.answers["describe_step"] = [writes()]
-        run(application=str(application), staging_uri=f"s3://{BUCKET}/code/").run()
-        address = arguments(emr)[-1]
-        key = address.removeprefix(f"s3://{BUCKET}/")
-        assert key.startswith("code/")
-        assert s3.get_object(Bucket=BUCKET, Key=key)["Body"].read() == b"print('hello')"
-    assert s3.list_objects_v2(Bucket=BUCKET, Prefix="code/")["KeyCount"] == 1
 
 
 def test_a_failed_step_tells_why_and_where_its_log_is(emr, run):
