@@ -301,14 +301,6 @@ def settings(kind: type[Kind]) -> type[Kind]:
 def _by_names_of_today(kind: Any, given: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of a settings object, of which some were given by a former name."""
     names = {former: each.name for each in fields(kind) if (former := each.metadata.get("formerly"))}
-    for former, name in names.items():
-        if former in given and name in given:
-            raise InvalidParameterError(
-                former,
-                given[former],
-                f"is the same as {name}, which is given, too",
-                remedy="Give one of them.",
-            )
     return {names.get(name, name): value for name, value in given.items()}
 
 

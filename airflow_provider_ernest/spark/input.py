@@ -152,12 +152,12 @@ def _of_first_rows(sample: Sample, listing: InputListing, *, header: bool, stagi
             problem = f"cannot cut {file.path}, which is not plain text"
             raise InvalidParameterError("sampling", FIRST_ROWS, problem, remedy="Use 'files'.")
     # Rows are measured against rows, without headers.
-    rows_bytes = listing.total_bytes - (_header_bytes(sample.input, listing) if header else 0)
+    rows_bytes = listing.total_bytes - (_header_bytes(listing) if header else 0)
     if rows_bytes <= 0:
         problem, remedy = f"leaves no rows of {sample.input}", "Its files have no header line."
         raise InvalidParameterError("header", header, problem, remedy=remedy)
     staging.mkdir(parents=True, exist_ok=True)
-    rows = _rows(sample.input, listing, header=header)
+    rows = _rows(listing, header=header)
     piece_bytes = sample.scale * rows_bytes / sample.partitions
     suffix = PurePosixPath(listing.files[0].path).suffix
     copied_bytes = 0
@@ -174,19 +174,17 @@ def _of_first_rows(sample: Sample, listing: InputListing, *, header: bool, stagi
     return replace(sample, input=str(staging), scale=min(1.0, copied_bytes / rows_bytes))
 
 
-def _header_bytes(input_path: str, listing: InputListing) -> int:
+def _header_bytes(listing: InputListing) -> int:
     """The bytes of the header lines of all files, as if each began as the first does."""
-    filesystem, base = opened_input(input_path)
-    with filesystem.open(str(base / listing.files[0].path), "rb") as lines:
+    with listing.opened(listing.files[0]) as lines:
         first = len(lines.readline())
     return sum(min(first, file.size_bytes) for file in listing.files)
 
 
-def _rows(input_path: str, listing: InputListing, *, header: bool) -> Iterator[tuple[bytes, bytes]]:
+def _rows(listing: InputListing, *, header: bool) -> Iterator[tuple[bytes, bytes]]:
     """All rows in order, as pairs: the header line of the row's file (empty without headers), the row."""
-    filesystem, base = opened_input(input_path)
     for file in listing.files:
-        with filesystem.open(str(base / file.path), "rb") as lines:
+        with listing.opened(file) as lines:
             header_line = lines.readline() if header else b""
             for row in lines:
                 yield header_line, row if row.endswith(b"\n") else row + b"\n"
@@ -206,6 +204,12 @@ class InputListing:
 
     folder: str  # the input's folder (its parent where the input is one file), in the user's scheme
     files: tuple[InputFile, ...]  # sorted by path; none is empty or hidden
+    filesystem: Any
+    base: PurePosixPath  # the folder on that file system
+
+    def opened(self, file: InputFile, **options: Any) -> Any:
+        """The content of one of the files."""
+        return self.filesystem.open(str(self.base / file.path), "rb", **options)
 
     @property
     def total_bytes(self) -> int:
@@ -218,11 +222,14 @@ def list_input(input_path: str) -> InputListing:
 
     A `MissingResourceError` where it does not exist or has no content, or its scheme's library is missing.
     """
-    filesystem, root = filesystem_of(_as_address(input_path))
+    # Hadoop takes one slash after a scheme for three, as in hdfs:/data.
+    address = _ONE_SLASH.sub(r"\1///", input_path)
+    filesystem, root = filesystem_of(address)
     remedy = "Correct input_path, or create the data first."
     if not filesystem.exists(root):
         raise MissingResourceError(f"The input path {input_path!r} does not exist.", remedy=remedy)
-    _, base = opened_input(input_path)
+    is_folder = filesystem.isdir(root)
+    base = PurePosixPath(root) if is_folder else PurePosixPath(root).parent
     files = tuple(
         InputFile(path=str(relative), size_bytes=int(info["size"]))
         for path, info in sorted(filesystem.find(root, detail=True).items())
@@ -230,20 +237,8 @@ def list_input(input_path: str) -> InputListing:
     )
     if not files:
         raise MissingResourceError(f"The input path {input_path!r} has no file with content.", remedy=remedy)
-    is_folder = base == PurePosixPath(root)
-    return InputListing(folder=_folder_in_scheme(_as_address(input_path), is_folder=is_folder), files=files)
-
-
-def opened_input(input_path: str) -> tuple[Any, PurePosixPath]:
-    """The file system of an input, and the folder on it that `InputFile.path` is relative to."""
-    filesystem, root = filesystem_of(_as_address(input_path))
-    # One file's folder is its parent.
-    return filesystem, PurePosixPath(root) if filesystem.isdir(root) else PurePosixPath(root).parent
-
-
-def _as_address(input_path: str) -> str:
-    """The path as fsspec takes it; Hadoop takes one slash after a scheme for three, as in hdfs:/data."""
-    return _ONE_SLASH.sub(r"\1///", input_path)
+    folder = _folder_in_scheme(address, is_folder=is_folder)
+    return InputListing(folder=folder, files=files, filesystem=filesystem, base=base)
 
 
 def _folder_in_scheme(input_path: str, *, is_folder: bool) -> str:
@@ -282,7 +277,7 @@ def input_fingerprint(input_path: str, *, partitions: int | None, log: Any) -> I
     file_format = min(sizes, key=lambda name: (-sizes[name], name))
     columns = None
     try:
-        columns = _columns(input_path, listing, file_format)
+        columns = _columns(listing, file_format)
     except Exception as error:
         log.info("The columns of the input are not known: %s", _problem(error))
     return InputFingerprint(
@@ -310,7 +305,7 @@ def _format(path: str) -> str:
     return f"{before}.{last}" if before and last in _COMPRESSED else last
 
 
-def _columns(input_path: str, listing: InputListing, file_format: str) -> int | None:
+def _columns(listing: InputListing, file_format: str) -> int | None:
     """The median over the first files, by their footers; None of other formats, or without pyarrow."""
     if file_format not in _COLUMNAR:
         return None
@@ -318,11 +313,10 @@ def _columns(input_path: str, listing: InputListing, file_format: str) -> int | 
         reader = import_module(f"pyarrow.{file_format}")
     except ImportError:
         return None
-    filesystem, base = opened_input(input_path)
     counts: list[int] = []
     for each in [each for each in listing.files if _format(each.path) == file_format][:SHAPE_FILES]:
         # Small blocks: remote file systems would read tens of megabytes ahead.
-        with filesystem.open(str(base / each.path), "rb", block_size=1 << 16) as file:
+        with listing.opened(each, block_size=1 << 16) as file:
             schema = reader.read_schema(file) if file_format == "parquet" else reader.ORCFile(file).schema
             counts.append(len(schema.names))
     return median_low(counts)

@@ -309,5 +309,3 @@ def test_a_cluster_and_bounds_are_stated_by_the_names_of_earlier_versions_too():
     )
     assert SizingGoal(deadline_seconds=60, max_machines=4) == SizingGoal(deadline_seconds=60, max_executors=4)
     assert settings_of(DesignBounds, {"max_machines": 4}, "bounds") == DesignBounds(max_executors=4)
-    with pytest.raises(InvalidParameterError, match=r"max_machines=4 is the same as max_executors"):
-        SizingGoal(deadline_seconds=60, max_machines=4, max_executors=4)
