@@ -35,7 +35,6 @@ FULL = GOOD | {
     "driver_host": "airflow-1.internal",
 }
 FOREIGN_TEMPLATE = {**GOOD, "launch_template": "spark-workers"}
-MANY_TAGS = {f"key-{number}": "" for number in range(40)}
 
 
 def test_all_that_can_be_set_can_be_set_together():
@@ -76,13 +75,8 @@ REFUSED = {
     "tags": [
         ["a"],
         {"": "x"},
-        {"k" * 129: "x"},
-        {"aws:x": "x"},
-        {"AWS:x": "x"},
         {"ernest:cluster": "mine"},
         {"Name": "mine"},
-        {"a<b": "x"},
-        MANY_TAGS,
     ],
     "setup_script": [None, "echo \0"],
     "spark_distribution": ["", "opt/spark", "/opt/spark\ntouch x", "s3://bucket/spark.tgz"],
@@ -126,7 +120,7 @@ def test_a_value_that_cannot_work_is_refused_by_its_name(field, value):
 @pytest.mark.parametrize(
     ("changes", "named"),
     [
-        ({"tags": {"team": "a\nb"}}, r"tags\['team'\]='a\\nb'"),
+        ({"tags": {"team": 7}}, r"tags\['team'\]=7"),
         ({"spark_user": "root"}, r"spark_user='root'.*time to live.*created"),
         (
             {"spark_distribution": "https://example.com/spark.tgz"},
