@@ -250,14 +250,7 @@ class Spending:
             return [*(self._within(each, beside_production) for each in PLANNED_SHARES), usual]
         if bounds.cost != PAPERS_COST:
             return [self._within(share, own, executors=self.goal.min_executors)]
-        if beside_production is not None:
-            return [self._within(share, beside_production)]
-        raise InvalidParameterError(
-            "budget_share",
-            share,
-            f'has no meaning with cost="{bounds.cost}", by which production costs nothing',
-            remedy='Use cost="machine_seconds" or "dollars", or state a deadline.',
-        )
+        return [self._within(share, own if beside_production is None else beside_production)]
 
     def share_of(self, design: Design) -> float | None:
         """What a design's runs are expected to cost, as a share of one production run; None if unknown."""

@@ -70,7 +70,7 @@ class ErnestSubmitHook(SparkSubmitHook):
             with an account on the host could read it.
 
     Raises:
-        InvalidParameterError: both or neither of the two, or an option that the hook does not know.
+        InvalidParameterError: an option that the hook does not know.
         MissingResourceError: there is no such connection. The stock hook would submit to YARN then.
     """
 
@@ -85,10 +85,6 @@ class ErnestSubmitHook(SparkSubmitHook):
         options: Mapping[str, Any] | None = None,
         secret: str | None = None,
     ) -> None:
-        if (master_url is None) == (spark_conn_id is None):
-            raise InvalidParameterError(
-                "spark_conn_id", spark_conn_id, "must be given if, and only if, no cluster is given"
-            )
         self._master_url = master_url
         if spark_conn_id is not None:
             require_connection(spark_conn_id)
