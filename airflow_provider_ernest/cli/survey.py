@@ -126,29 +126,26 @@ def _run(args: Namespace) -> None:
 
 
 def _survey(args: Namespace, goal: SurveyGoal, stated: Prices, store: ModelStore | None) -> Survey:
-    from airflow_provider_ernest.history.jobs import about_joined, by_job
+    from airflow_provider_ernest.history.jobs import by_job
     from airflow_provider_ernest.history.reading import cores
-    from airflow_provider_ernest.history.survey import deadlines_of, survey_jobs, survey_of
+    from airflow_provider_ernest.history.survey import deadlines_of, survey_jobs
 
     found = scan_of(args)
-    of_jobs = by_job(found, stated=found.stated)
-    jobs = of_jobs.runs
+    jobs = by_job(found, stated=found.stated)
     refuse_without_logs(args, found)
-    prices = _with_aws_prices(stated, jobs, args)
-    surveyed = survey_jobs(
+    return survey_jobs(
         jobs,
         goal,
-        prices=prices,
+        found=found,
+        prices=_with_aws_prices(stated, jobs.runs, args),
         reader=reader_of(args),
         processes=args.processes or cores(),
         cache=cache_of(args),
         otherwise_per_month=args.runs_per_month,
-        deadlines={} if store is None else deadlines_of(store, jobs),
+        deadlines={} if store is None else deadlines_of(store, jobs.runs),
         analysed=progress_of("runs analysed"),
         told=progress_of("jobs surveyed"),
     )
-    notes = about_joined(of_jobs.joined)
-    return survey_of(surveyed, goal, logs=found.logs, unread=found.unread, notes=notes)
 
 
 def _with_aws_prices(stated: Prices, jobs: Mapping[str, Sequence[PastRun]], args: Namespace) -> Prices:

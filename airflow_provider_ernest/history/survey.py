@@ -34,11 +34,11 @@ from airflow_provider_ernest.documents.surveys import (
     UsedSize,
 )
 from airflow_provider_ernest.exceptions import ErnestError
-from airflow_provider_ernest.history.jobs import DID_NOTHING
+from airflow_provider_ernest.history.jobs import DID_NOTHING, Jobs, about_joined
 from airflow_provider_ernest.history.next_run import forecast_of
 from airflow_provider_ernest.history.observations import History, is_good
 from airflow_provider_ernest.history.reading import Reader
-from airflow_provider_ernest.history.scan import Told, profiles
+from airflow_provider_ernest.history.scan import Scan, Told, profiles
 from airflow_provider_ernest.history.sizes import (
     Today,
     allocations_of,
@@ -127,9 +127,10 @@ FEW_JOBS = 8  # are surveyed in this process: others take longer to start
 
 
 def survey_jobs(
-    jobs: Mapping[str, Sequence[PastRun]],
+    jobs: Jobs,
     goal: SurveyGoal,
     *,
+    found: Scan,
     prices: Prices,
     reader: Reader,
     processes: int,
@@ -138,33 +139,34 @@ def survey_jobs(
     deadlines: Mapping[str, float] | None = None,
     analysed: Told | None = None,
     told: Told | None = None,
-) -> list[SurveyedJob]:
-    """What each of the jobs takes, and what it could, by its runs, oldest first.
+) -> Survey:
+    """What each of the jobs that were found takes, and what it could, by its runs.
 
     The logs of some of the runs are read again (see `scan.profiles`); so many processes compute then.
     `otherwise_per_month` is how often a job runs whose history does not tell. Deadlines of jobs, in seconds
     from submission, count instead of the goal's. `analysed` is told how many logs are read, `told` how many
     jobs are done.
     """
-    chosen = {job: runs_to_profile(runs) for job, runs in jobs.items()}
+    chosen = {job: runs_to_profile(runs) for job, runs in jobs.runs.items()}
     every = profiles(
         [run for runs in chosen.values() for run in runs], reader=reader, cache=cache, told=analysed
     )
     known = {run.event_log: profile for run, profile in every if profile is not None}
-    of_each = [[known[run.event_log] for run in chosen[job] if run.event_log in known] for job in jobs]
+    of_each = [[known[run.event_log] for run in chosen[job] if run.event_log in known] for job in chosen]
     stated = deadlines or {}
-    goals = [replace(goal, deadline_seconds=stated.get(job, goal.deadline_seconds)) for job in jobs]
+    goals = [replace(goal, deadline_seconds=stated.get(job, goal.deadline_seconds)) for job in chosen]
     survey_job = partial(surveyed_job, prices=prices, otherwise_per_month=otherwise_per_month)
     surveyed: list[SurveyedJob] = []
     with ExitStack() as stack:
         mapped: Any = map
-        if len(jobs) > FEW_JOBS and processes > 1:
+        if len(chosen) > FEW_JOBS and processes > 1:
             mapped = stack.enter_context(ProcessPoolExecutor(processes)).map
-        for each in mapped(survey_job, jobs.keys(), jobs.values(), of_each, goals):
+        for each in mapped(survey_job, jobs.runs.keys(), jobs.runs.values(), of_each, goals):
             surveyed.append(each)
             if told is not None:
-                told(len(surveyed), len(jobs))
-    return surveyed
+                told(len(surveyed), len(chosen))
+    notes = about_joined(jobs.joined)
+    return survey_of(surveyed, goal, logs=found.logs, unread=found.unread, notes=notes)
 
 
 def deadlines_of(store: ModelStore, jobs: Iterable[str]) -> dict[str, float]:

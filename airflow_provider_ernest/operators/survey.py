@@ -91,16 +91,10 @@ class SurveyOperator(BaseOperator):
 
     def _survey(self, store: ModelStore) -> Survey:
         from airflow_provider_ernest.exceptions import MissingResourceError
-        from airflow_provider_ernest.history.jobs import about_joined, by_job
+        from airflow_provider_ernest.history.jobs import by_job
         from airflow_provider_ernest.history.reading import in_processes
         from airflow_provider_ernest.history.scan import Scan
-        from airflow_provider_ernest.history.survey import (
-            Prices,
-            SurveyGoal,
-            deadlines_of,
-            survey_jobs,
-            survey_of,
-        )
+        from airflow_provider_ernest.history.survey import Prices, SurveyGoal, deadlines_of, survey_jobs
 
         logs = settings_of(EventLogs, self.history, "history")
         of_all, by_type = prices("price_per_hour", self.price_per_hour)
@@ -115,14 +109,13 @@ class SurveyOperator(BaseOperator):
             raise MissingResourceError(
                 f"There is no event log in {logs.place}.", remedy="Correct the place of history."
             )
-        surveyed = survey_jobs(
-            jobs.runs,
+        return survey_jobs(
+            jobs,
             goal,
+            found=found,
             prices=Prices(by_type=by_type, otherwise=of_all),
             reader=reader,
             processes=logs.processes,
             cache=folder("history"),
             deadlines=deadlines_of(store, jobs.runs),
         )
-        notes = about_joined(jobs.joined)
-        return survey_of(surveyed, goal, logs=found.logs, unread=found.unread, notes=notes)
