@@ -333,11 +333,6 @@ class TwoOpinions(Document):
     model_seconds: float | None = None
     nearly_certain_seconds: Interval | None = None  # its interval of 95 %
 
-    @property
-    def disagrees(self) -> bool:
-        """Whether the replay is outside what is nearly certain by the model."""
-        return is_outside(self.replayed_seconds, self.nearly_certain_seconds)
-
 
 class ReplayOpinion(Document):
     """The job on other numbers of executors: the replay of its event logs, beside the model."""
@@ -356,7 +351,9 @@ class ReplayOpinion(Document):
         apart = [
             (abs(size.replayed_seconds / size.model_seconds - 1), size.model_seconds, interval, size)
             for size in self.sizes
-            if size.disagrees and size.model_seconds and (interval := size.nearly_certain_seconds)
+            if size.model_seconds
+            and (interval := size.nearly_certain_seconds)
+            and is_outside(size.replayed_seconds, interval)
         ]
         if not apart:
             return ""

@@ -26,6 +26,7 @@ from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.views.clarity import MOST_REPORTS, report_of_models
 from airflow_provider_ernest.views.loaded import Readable, newest_models
 from airflow_provider_ernest.views.outcomes import BAD, GOOD, PLAIN, WARNING, Standing, error_tone
+from airflow_provider_ernest.views.view import view_of
 from airflow_provider_ernest.words import (
     confidence,
     count,
@@ -524,16 +525,14 @@ def _rows(asked: Asked) -> Iterator[AnswerRow]:
             key = each.instance_type, each.executors, each.composition
             found.setdefault(key, (each, []))[1].append(role)
     for each, roles in found.values():
-        yield AnswerRow(
+        yield view_of(
+            AnswerRow,
+            each,
             roles=tuple(roles),
-            executors=each.executors,
-            instance_type=each.instance_type,
-            seconds=each.seconds,
-            likely_seconds=each.likely_seconds,
             cost=each.cost if asked.is_priced else None,
             probability=each.probability if asked.limits else None,
             is_chosen=each == asked.shown,
-            extrapolates=each.extrapolates,
+            is_actual=False,
         )
     last = asked.standing.last_run
     if last and last.executors and last.seconds is not None:

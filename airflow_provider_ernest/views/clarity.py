@@ -140,7 +140,7 @@ def _profile_of(
     """The visible profile of the run that the report goes by; None if it is gone or hidden."""
     for profile_id in report.profile_ids[:1]:
         try:
-            record = loaded.load_profile(store, report.job, report.instance_type, profile_id)
+            record = store.load(ProfileRecord, report.job, report.instance_type, profile_id)
             return next(iter(loaded.visible_records([record], readable)), None)
         except StoreError as error:
             # Production's profile is shown all the same.

@@ -17,7 +17,7 @@ from airflow_provider_ernest.store.store import ModelStore
 
 log = logging.getLogger(__name__)
 
-Kept = TypeVar("Kept", Model, DecisionRecord, ProductionRun, ModelMark, ProfileRecord)
+Kept = TypeVar("Kept", Model, DecisionRecord, ProductionRun, ModelMark)
 Record = TypeVar("Record", DecisionRecord, ProductionRun, ModelMark, ProfileRecord, BottleneckReport)
 
 Load: TypeAlias = Callable[[ModelStore, str, str, str], Kept]
@@ -37,13 +37,12 @@ def no_link(_application_id: str | None) -> None:
 # Documents never change. The same one is the same object, so that a model's fit is found without comparing
 # observations.
 load_model: Load[Model] = lru_cache(64)(lambda store, *where: store.load(Model, *where))
-# A decision holds all its alternatives, tens of kilobytes; a profile holds a hundred stages.
+# A decision holds all its alternatives, tens of kilobytes.
 load_decision: Load[DecisionRecord] = lru_cache(256)(lambda store, *where: store.load(DecisionRecord, *where))
 load_production: Load[ProductionRun] = lru_cache(1024)(
     lambda store, *where: store.load(ProductionRun, *where)
 )
 load_mark: Load[ModelMark] = lru_cache(256)(lambda store, *where: store.load(ModelMark, *where))
-load_profile: Load[ProfileRecord] = lru_cache(64)(lambda store, *where: store.load(ProfileRecord, *where))
 
 
 _OF_A_FILE = (
