@@ -92,12 +92,8 @@ class InadequateModelError(ErnestError):
 class InfeasibleGoalError(ErnestError):
     """No allowed configuration meets the deadline or the budget.
 
-    Args:
-        message: the goal and why it cannot be met.
-        remedy: what to change.
-        most_probable: the `Alternative` that keeps to the goal most probably.
-        earliest_deadline: the `Reachable` one, within the budget where there is one; None if there is none.
-        least_budget: likewise within the deadline.
+    It carries the `Alternative` most probable to keep to the goal, and the `Reachable` deadline and budget,
+    each within the other where that is stated; None if there is none.
     """
 
     def __init__(

@@ -117,11 +117,8 @@ class EmitsLineage:
     ) -> None:
         """Remember what the event of the task is to carry; may be called several times.
 
-        Args:
-            documents: that the task has made: a `Model`, `DecisionRecord`, `Observation`, `ProductionRun` or
-                `ModelMark`.
-            inputs: paths or addresses of what it has read.
-            found: stored models that it goes on with.
+        That is documents of `FACETS` and marks that it has made, paths or addresses of what it has read, and
+        stored models that it goes on with.
         """
         self._lineage_documents = (*self._lineage_documents, *documents)
         self._lineage_inputs = (*self._lineage_inputs, *(path for path in inputs if path))

@@ -29,10 +29,8 @@ _SIZES = ("executors", "executor_cores", "executor_memory_megabytes")
 def look_up(spec: ConnectedCluster, master_url: str) -> ClusterHandle:
     """Find what a cluster can give, which is left alone.
 
-    Args:
-        spec: what is known of it.
-        master_url: of its connection: spark://host:port (several hosts separated by commas), "yarn" or
-            k8s://...
+    `master_url` is that of its connection: spark://host:port (several hosts separated by commas), "yarn" or
+    k8s://...
 
     Raises:
         InvalidParameterError: a master without machines or port; nothing tells its machines; or they are

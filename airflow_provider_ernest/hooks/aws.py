@@ -29,9 +29,8 @@ _CLIENT_SETTINGS: dict[str, Any] = {
 def aws_clients(aws_conn_id: str | None, region: str | None) -> Callable[[str], Any]:
     """A function that makes boto3's client of a service such as "ec2", once, and may be called in any thread.
 
-    Args:
-        aws_conn_id: the Airflow connection; None for boto3's own credentials.
-        region: AWS region; None for that of the connection or of boto3's own configuration.
+    Without a connection by boto3's own credentials; without a region in that of the connection, or of boto3's
+    own configuration.
 
     Raises:
         MissingResourceError: when called, without the amazon provider or such a connection.

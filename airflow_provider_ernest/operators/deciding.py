@@ -327,16 +327,9 @@ def decided_outputs(
 ) -> dict[str, Any]:
     """Return the XComs by key; a form that is impossible is absent, and ``unavailable`` says why.
 
-    Args:
-        record: of the decision.
-        goal: what was asked for.
-        types: what came of each training.
-        cores: by `stated_cores`.
-        conf: the job's own sizes of executors and driver (`decision.forms.OWN_SIZES`). No other
-            property is pushed, since anybody may read XComs.
-        stated: names of all of the job's own properties, which win over the cluster's.
-        context: of the task that decides.
-        log: warned of what ``spark_conf`` lacks.
+    The cores are those of `stated_cores`. `conf` are the job's own sizes of executors and driver
+    (`decision.forms.OWN_SIZES`): no other property is pushed, since anybody may read XComs. `stated` are the
+    names of all of its properties, which win over the cluster's.
     """
     decision = record.decision
     shapes = shapes_of(decision, types, cores=cores)

@@ -295,14 +295,10 @@ def submission(handle: ClusterHandle, *, request: RunRequest, log: Any) -> Drive
 
 
 class DriverSubmission:
-    """A run by spark-submit, whose driver is a child of this task or on the cluster.
-
-    Attributes:
-        waited_seconds: how long it waited for executors that other runs held.
-    """
+    """A run by spark-submit, whose driver is a child of this task or on the cluster."""
 
     def __init__(self, hook: ErnestSubmitHook, request: RunRequest, *, web_url: str | None) -> None:
-        self.waited_seconds = 0.0
+        self.waited_seconds = 0.0  # for executors that other runs held
         self._hook = hook
         self._request = request
         self._web_url = web_url

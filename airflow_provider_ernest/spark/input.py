@@ -71,16 +71,10 @@ def take_sample(
     seed: str,
     staging: Path,
 ) -> Sample:
-    """Take the sample that an experiment asks for.
+    """Take the sample of the input that an experiment asks for, by one of `settings.job.SAMPLINGS`.
 
-    Args:
-        experiment: tells the share and the number of partitions.
-        input_path: the production input.
-        method: one of `settings.job.SAMPLINGS`.
-        header: each file begins with a header line ("first_rows" only).
-        minimum_files: so that every core has one ("files" only).
-        seed: the same seed takes the same sample.
-        staging: an empty folder, for what has to be written; the machines must see it.
+    A `header` line begins each file ("first_rows" only); `minimum_files` are as many as there are cores
+    ("files" only); `staging` is an empty folder, for what has to be written, that the machines must see.
 
     Raises:
         InvalidParameterError: the method does not suit the input.

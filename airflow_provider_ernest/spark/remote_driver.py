@@ -54,12 +54,8 @@ def as_hadoop_reads(folder: str) -> str:
 class RemoteDriverHook(ErnestSubmitHook):
     """spark-submit in deploy mode cluster, on a connection that `require_observable_driver` lets pass.
 
-    Args:
-        owner: of letters, digits and hyphens; the same for all tries of one task, and no other task's.
-        event_logs: existing folder that the driver writes its event log to (`event_log_conf`).
-        directory: local folder that the event log is brought to.
-        spark_conn_id: the Airflow connection of YARN or Kubernetes.
-        conf, application_args, name, options: as of `ErnestSubmitHook`.
+    `owner` is of letters, digits and hyphens: the same for all tries of one task, and no other task's. The
+    driver writes its event log to the existing folder `event_logs`; it is brought to the local `directory`.
     """
 
     def __init__(

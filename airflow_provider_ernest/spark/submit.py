@@ -61,9 +61,6 @@ class ErnestSubmitHook(SparkSubmitHook):
     Args:
         master_url: address of a master that has no Airflow connection, such as spark://10.0.0.7:7077.
         spark_conn_id: the Airflow connection of the master. Exactly one of the two is given.
-        conf: Spark properties.
-        application_args: the application's.
-        name: of the application.
         options: further arguments of `SparkSubmitHook`, such as java_class, jars or py_files.
         secret: shared by the cluster's processes. It is handed over in a private file that exists while the
             application runs, and masked in Airflow's logs, as one found in `conf`. On a command line, anybody

@@ -100,19 +100,13 @@ def text_of(task_id: str, key: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class TaskGroupSettings(SizingSettings):
-    """What the tasks of a group are built of, whatever the types of machines; see `ErnestTaskGroup`.
+    """What the tasks of a group are built of, whatever the types of machines; see `ErnestTaskGroup`."""
 
-    Attributes:
-        options: further arguments of the operators that start the clusters.
-        found_by: id of the task that looks for stored models.
-        history_by: id of the one that reads past runs.
-    """
-
-    options: Mapping[str, Any]
+    options: Mapping[str, Any]  # further arguments of the operators that start the clusters
     parallel_runs: int = 1
     run_retries: int = 1
     history: EventLogs | None = None
-    found_by: str = "find_model"
+    found_by: str = "find_model"  # ids of the tasks that look for stored models, and read past runs
     history_by: str = "read_history"
 
     def past_runs(self, instance_type: str) -> str | None:
@@ -151,10 +145,8 @@ class TrainingBranch:
     Attributes:
         serves_production: production may have the cluster, too.
         check: checks the cluster's specification; None where there is nothing to ask.
-        design: designs the sample runs.
         start: starts a job flow of EMR, a setup; None where there is none to start.
         create: starts the cluster, a setup unless there is `start`, or finds it.
-        terminate: the teardown of what was started.
         training_tasks: ids of those that a stored model makes needless.
         sample_tasks: ids of those among them that are needless without sample runs, too.
     """
@@ -243,12 +235,8 @@ def training_branch(
 ) -> TrainingBranch:
     """Build the tasks of one type of machine, in the open task group.
 
-    Args:
-        cluster: the cluster to start.
-        stated: for all types.
-        serves_production: production may have the cluster, too: it is started also where a stored model makes
-            the training needless.
-        teardown: arguments of the task that ends the cluster; None for one in the open group.
+    Where it `serves_production`, too, the cluster is started also if a stored model makes the training
+    needless. `teardown` are arguments of the task that ends it; None for one in the open group.
 
     Raises:
         InvalidParameterError: such a cluster cannot be.

@@ -29,14 +29,9 @@ class EC2ClusterReadyTrigger(BaseTrigger):
     operator the chance to end the machines. Its event is
     ``{"reason": ..., "cluster_name": ..., "spec": ...}``, with an empty reason where the cluster is ready.
 
-    Args:
-        cluster_name: value of the machines' tag.
-        try_number: the attempt whose machines they are.
-        spec: the `EC2ClusterSpec` as a document, which the event brings back to the operator.
-        deadline: seconds since the epoch.
-        poll_seconds: between two looks.
-        aws_conn_id: Airflow connection of AWS; None for boto3's own credentials.
-        region_name: AWS region; None for that of the connection.
+    The machines are those of an attempt, `try_number`. `spec` is the `EC2ClusterSpec` as a document, which
+    the event brings back to the operator, and `deadline` is in seconds since the epoch. Connection and region
+    are as of `EC2ClusterOperator`.
     """
 
     def __init__(

@@ -40,12 +40,8 @@ class JarHashTrigger(BaseEventTrigger):
     application and its dependencies, and the one before. A change back to an earlier hash is a change.
     Trouble with the storage or the store is logged, and passes.
 
-    Args:
-        application: path or address of the JAR or .py file.
-        job: the job's name in the store. Its newest model, on any type of machine, tells what the application
-            was before the trigger started; without a model, the first look does.
-        dependencies: further files of the application: what the job is submitted with as py_files and jars.
-        poll_seconds: between two looks.
+    The job's newest model, on any type of machine, tells what the application was before the trigger started;
+    without a model, the first look does. `dependencies` are what it is submitted with as py_files and jars.
     """
 
     _comparison: HashComparison | None = None
@@ -111,21 +107,13 @@ class JarHashTrigger(BaseEventTrigger):
 
 @dataclass(frozen=True, kw_only=True)
 class Found:
-    """What a comparison found.
+    """What a comparison found."""
 
-    Attributes:
-        sha256: hash of the application as it is; None if it is not known now.
-        known_sha256: the hash that it was compared with; None if there is none.
-        model_id: the model with that hash; None if it is that of an earlier look.
-        reason: the same in a sentence.
-        is_settling: the files are new or being written: look again soon.
-    """
-
-    sha256: str | None = None
-    known_sha256: str | None = None
-    model_id: str | None = None
-    reason: str = ""
-    is_settling: bool = False
+    sha256: str | None = None  # of the application as it is; None if it is not known now
+    known_sha256: str | None = None  # what it was compared with, if anything
+    model_id: str | None = None  # the model with that hash; None if it is that of an earlier look
+    reason: str = ""  # the same in a sentence
+    is_settling: bool = False  # the files are new or being written: look again soon
 
     @property
     def has_changed(self) -> bool:
