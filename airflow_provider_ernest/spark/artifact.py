@@ -170,9 +170,6 @@ class ArtifactWatch:
 
     A look asks their storages for what they tell without reading (size, times, ETag). A file is read only
     when that has changed and then stayed the same for `SETTLE_SECONDS`: it may be a copy under way.
-
-    Attributes:
-        looking_at: the path that was looked at last, of which an error is.
     """
 
     def __init__(
@@ -183,7 +180,7 @@ class ArtifactWatch:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.paths = tuple(paths)
-        self.looking_at = ""
+        self.looking_at = ""  # the path that was looked at last, of which an error is
         self._s3_clients = s3_clients
         self._clock = clock
         self._hashes: dict[tuple[str, str], str] = {}  # by path and state

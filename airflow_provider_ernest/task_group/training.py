@@ -140,27 +140,18 @@ class TaskGroupSettings(SizingSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingBranch:
-    """The tasks of one type of machine.
-
-    Attributes:
-        serves_production: production may have the cluster, too.
-        check: checks the cluster's specification; None where there is nothing to ask.
-        start: starts a job flow of EMR, a setup; None where there is none to start.
-        create: starts the cluster, a setup unless there is `start`, or finds it.
-        training_tasks: ids of those that a stored model makes needless.
-        sample_tasks: ids of those among them that are needless without sample runs, too.
-    """
+    """The tasks of one type of machine."""
 
     cluster: ClusterSpec
-    serves_production: bool
-    check: BaseOperator | None
+    serves_production: bool  # production may have the cluster, too
+    check: BaseOperator | None  # checks the specification; None where there is nothing to ask
     design: ExperimentDesignOperator
-    start: BaseOperator | None
-    create: BaseOperator
+    start: BaseOperator | None  # starts a job flow of EMR, a setup; None where there is none to start
+    create: BaseOperator  # starts the cluster, a setup unless there is `start`, or finds it
     fit: FitModelOperator
     terminate: BaseOperator
-    training_tasks: tuple[str, ...]
-    sample_tasks: tuple[str, ...]
+    training_tasks: tuple[str, ...]  # ids of those that a stored model makes needless
+    sample_tasks: tuple[str, ...]  # ids of those among them that are needless without sample runs, too
 
     @property
     def instance_type(self) -> str:

@@ -370,33 +370,21 @@ longer, and one that lives for less is not told from it."""
 
 
 class TaggedCluster(Document):
-    """A cluster as its machines' tags tell of it. Times are in ISO 8601.
-
-    Attributes:
-        dag_id, run_id, task_id: of the task that started it, as far as tags can hold them.
-        states: how many of its machines are in each state.
-        instance_ids: of its machines that have not ended.
-        overdue: ids of those that are past their expiry by more than the grace.
-        unreadable: ids of those whose expiry tag cannot be read.
-        earliest_expiry: None where no tag can be read.
-        launched_at: of the oldest machine.
-        told_at: what time it was by AWS's clock when it told all this.
-        instance_types: of its workers.
-    """
+    """A cluster as its machines' tags tell of it, and the task that started it. Times are in ISO 8601."""
 
     name: str
     deployment: str
-    dag_id: str
+    dag_id: str  # as far as a tag can hold it, as are the next two
     run_id: str
     task_id: str
-    states: Mapping[str, int]
-    instance_ids: tuple[str, ...]
-    overdue: tuple[str, ...]
-    unreadable: tuple[str, ...]
-    earliest_expiry: str | None
-    launched_at: str
-    told_at: str
-    instance_types: tuple[str, ...]
+    states: Mapping[str, int]  # how many of its machines are in each
+    instance_ids: tuple[str, ...]  # of its machines that have not ended
+    overdue: tuple[str, ...]  # ids of those that are past their expiry by more than the grace
+    unreadable: tuple[str, ...]  # ids of those whose expiry tag cannot be read
+    earliest_expiry: str | None  # None where no tag can be read
+    launched_at: str  # of the oldest machine
+    told_at: str  # what time it was by AWS's clock when it told all this
+    instance_types: tuple[str, ...]  # of its workers
 
 
 def find_clusters(

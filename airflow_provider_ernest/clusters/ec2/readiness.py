@@ -48,27 +48,16 @@ class Means:
 
 @dataclass(frozen=True, kw_only=True)
 class Readiness:
-    """How far a cluster has come.
+    """How far a cluster has come."""
 
-    Attributes:
-        alive: workers that the Spark master counts on.
-        is_master_silent: its machine comes or is there, and Spark does not answer on it.
-        waited_for: ids of the machines that come or are there without being of use yet, the master's first.
-        ended: machines that ended by themselves, each with AWS's reason.
-        enough: the smallest acceptable number is alive.
-        ready: nothing is left to be waited for.
-        failed: why waiting is vain; None where it is not.
-        message: all that in one line, for the log.
-    """
-
-    alive: int
-    is_master_silent: bool
-    waited_for: tuple[str, ...]
-    ended: tuple[str, ...]
-    enough: bool
-    ready: bool
-    failed: str | None
-    message: str
+    alive: int  # workers that the Spark master counts on
+    is_master_silent: bool  # its machine comes or is there, and Spark does not answer on it
+    waited_for: tuple[str, ...]  # ids of machines that are not of use yet, the master's first
+    ended: tuple[str, ...]  # machines that ended by themselves, each with AWS's reason
+    enough: bool  # the smallest acceptable number is alive
+    ready: bool  # nothing is left to be waited for
+    failed: str | None  # why waiting is vain; None where it is not
+    message: str  # all that in one line, for the log
 
 
 def look(ec2: Any, cluster_name: str, spec: EC2ClusterSpec, *, overlooked: Collection[str] = ()) -> Readiness:

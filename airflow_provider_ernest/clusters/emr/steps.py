@@ -292,9 +292,6 @@ class StepRun:
 
     Steps that an earlier try of the task has left behind are cancelled. `clients` gives boto3's client of a
     service, "emr" or "s3"; `poll_seconds` lie between two questions for the step's state.
-
-    Attributes:
-        waited_seconds: how long the step waited for those before it.
     """
 
     def __init__(
@@ -306,7 +303,7 @@ class StepRun:
         log: Any,
         poll_seconds: float = POLL_SECONDS,
     ) -> None:
-        self.waited_seconds = 0.0
+        self.waited_seconds = 0.0  # how long the step waited for those before it
         self._handle = handle
         self._request = request
         self._step_name = f"{request.name}-{request.owner}"
