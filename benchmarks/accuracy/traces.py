@@ -32,8 +32,8 @@ LOGICAL_SIZES: tuple[tuple[str, ...], ...] = (
     ("lines",),
     ("observations", "features"),
     ("observations",),
-    ("pages",),
     ("links",),
+    ("pages",),
     (MEGABYTES,),
 )
 """What the size of an input is the product of; the first whose columns a file has is taken."""
