@@ -99,7 +99,7 @@ class TermBelief(Document):
 
 
 BELIEFS: tuple[TermBelief, ...] = (
-    TermBelief(name="1", probability=0.9),
+    TermBelief(name="1", probability=0.9, largest_seconds=50.0),
     TermBelief(name="scale/executors", probability=0.95),
     TermBelief(name="scale", probability=0.15),
     TermBelief(name="scale/sqrt(executors)", probability=0.03),
@@ -137,7 +137,7 @@ class AveragingPrior(Document):
     discrepancy_weights: tuple[float, ...] = (1.0, 1.0, 1.0, 1.0)
     executors_octaves: float = 2.0  # doublings of the executors over which such a deviation changes
     scale_octaves: float = 4.0  # doublings of the scale over which it changes
-    own_deviation: float = 0.0  # the share of its variance that each number of executors has of its own
+    own_deviation: float = 0.01  # the share of its variance that each number of executors has of its own
     # shares of the work on a row that may grow with the data in it: 0 where only the number of rows counts, 1
     # where all data counts alike
     row_shares: tuple[float, ...] = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -151,10 +151,10 @@ class AveragingPrior(Document):
     # the probability that executors beyond the observed ones help less than the terms say; how much less they
     # do is in `prediction.averaging`
     plateau: float = 0.15
-    plateau_observed: float = 0.1  # that from some number within the observed ones on they did not help
+    plateau_observed: float = 0.1  # that from some number within the observed ones on more helped less
     # the probability that inputs beyond the observed ones consist of other rows, likewise. 0 where all are
     # samples of one input, or where it is told what they consist of
-    other_shape: float = 0.6
+    other_shape: float = 0.65
     other_shape_spread: float = 0.6  # standard deviation of log(seconds) between inputs of different shapes
 
     def __post_init__(self) -> None:

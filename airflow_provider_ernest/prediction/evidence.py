@@ -80,6 +80,7 @@ class Points:
     agreeing: NDArray[np.bool_]  # its runs took about the same time; False for a single run
     # they differ by more than `ALIKE` even without the `STRAGGLING_SHARE` at either end: none is typical
     divided: NDArray[np.bool_]
+    least_noise: float  # least standard deviation of log(seconds) of single runs; see `_least_noise`
     replay_variance: FloatArray  # of log(seconds), beside the runs' noise: means over what is replayed
     point_of_run: IntArray  # for each run the position of its point, shape (runs,)
 
@@ -112,8 +113,10 @@ class Points:
     def at(self, which: NDArray[np.bool_]) -> Points:
         """The points where the mask of shape (n,) is true, and their runs."""
         positions = np.cumsum(which) - 1
-        columns = {name: column[which] for name, column in vars(self).items() if name != "point_of_run"}
-        return Points(**columns, point_of_run=positions[self.point_of_run[which[self.point_of_run]]])
+        of_runs = positions[self.point_of_run[which[self.point_of_run]]]
+        kept = ("point_of_run", "least_noise")
+        columns = {name: column[which] for name, column in vars(self).items() if name not in kept}
+        return Points(**columns, least_noise=self.least_noise, point_of_run=of_runs)
 
 
 def points_of(**runs: Unpack[ObservedColumns]) -> Points:
@@ -144,6 +147,7 @@ def points_of(**runs: Unpack[ObservedColumns]) -> Points:
         agreeing=np.array([len(times) > 1 and times[-1] <= ALIKE * times[0] for times in of_points]),
         divided=np.array([_is_divided(times) for times in of_points]),
         repetitions=repetitions,
+        least_noise=_least_noise(of_points),
         # Replays share what they are wrong about: more of them make it no less.
         replay_variance=np.bincount(point_of_run, weights=errors**2) / repetitions,
         point_of_run=point_of_run,
@@ -154,6 +158,15 @@ def _is_divided(ascending: FloatArray) -> bool:
     ends = max(1, int(STRAGGLING_SHARE * len(ascending)))
     inner = ascending[ends:-ends]
     return len(inner) > 1 and bool(inner[-1] > ALIKE * inner[0])
+
+
+def _least_noise(of_points: Sequence[FloatArray]) -> float:
+    """What the runs of at least every second repeated configuration scatter by, if that is not one alone.
+
+    So do the next ones, whatever is believed: they may have been on inputs of which nobody told what differs.
+    """
+    deviations = sorted(float(np.log(times).std(ddof=1)) for times in of_points if len(times) > 1)
+    return deviations[(len(deviations) - 1) // 2] if len(deviations) > 1 else 0.0
 
 
 def _middle(ascending: FloatArray) -> float:
@@ -220,7 +233,11 @@ OVERHEADS = frozenset(
 FIXED = "1"  # the term of work that takes the same time on any executors and data
 MOST_FIXED_SHARE = 0.9  # the share of the shortest run that may be known to be fixed
 LEAST_RISING, MOST_PLATEAUS = 2, 2
-"""Executor counts that must have helped before a plateau is seen, and the plateaus that are asked about."""
+"""Executor counts that must have helped before a kink is seen, and plateaus that are asked about."""
+
+WORTH_BEYOND, COUNTS_WITHIN = 0.2, 6
+"""What an executor beyond a kink is worth of another where executors share cores (hyper-threads) or the way
+to memory, and from how many counts between the outermost ones on it is asked for."""
 
 NEARER = 0.5  # share of the squared errors; an explanation that is hardly better may fit noise
 LEAST_WORKERS = 0.5  # if one executor runs the driver and also works, its work is still done
@@ -274,18 +291,31 @@ class Evidence:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Kink:
+    """A number of executors beyond which each further one helps less."""
+
+    most_workers: float = np.inf
+    worth_beyond: float = 0.0  # of an executor beyond these
+
+    def busy(self, workers: FloatArray) -> FloatArray:
+        """What so many executors are worth, shape (n,)."""
+        below = np.minimum(workers, self.most_workers)
+        return np.asarray(below + self.worth_beyond * (workers - below), dtype=np.float64)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Counting:
     """Which of the executors work, and how much of the data is work."""
 
     driver_executors: float  # that the driver takes, 0 or 1
     row_share: float  # of the work on a row of the target input, what grows with the data in a row
     weight: float  # how much it is believed; the weights of all ways need not add up to 1
-    most_workers: float = np.inf  # executors beyond these do no work that spreads
+    kink: Kink  # from which on executors help less
 
     def columns(self, terms: tuple[str, ...], runs: Runs) -> FloatArray:
         """The terms' values of n runs, shape (n, p)."""
         executors, scale, workers, row_width = runs.columns()
-        working = np.maximum(np.minimum(workers, self.most_workers) - self.driver_executors, LEAST_WORKERS)
+        working = np.maximum(self.kink.busy(workers) - self.driver_executors, LEAST_WORKERS)
         work = scale / row_width * (1.0 - self.row_share + self.row_share * row_width)
         return basis(terms, executors=executors, scale=work, workers=working)
 
@@ -294,8 +324,8 @@ def ways_to_count(points: Points, prior: AveragingPrior) -> tuple[Counting, ...]
     """The ways to count that the points leave open.
 
     The driver takes no executor if a run had a single one. How work grows with the data in a row matters only
-    if that differs. Only plateaus (executor counts beyond which more do not help) that the runs show are
-    asked about: a refuted hypothesis costs as much time as any other.
+    if that differs. Only kinks that the runs show are asked about: a refuted hypothesis costs as much time as
+    any other.
     """
     drivers = {0.0: 1 - prior.driver_share, 1.0: prior.driver_share}
     if points.executors.min() < 2:
@@ -303,37 +333,42 @@ def ways_to_count(points: Points, prior: AveragingPrior) -> tuple[Counting, ...]
     row_shares = dict(zip(prior.row_shares, prior.row_share_weights, strict=True))
     if np.all(points.row_width == 1.0):
         row_shares = {1.0: 1.0}
-    seen = _seen_plateaus(points) if prior.plateau_observed > 0 else []
-    plateaus = {most: prior.plateau_observed / len(seen) for most in seen}
-    plateaus[np.inf] = 1.0 - prior.plateau_observed
+    seen = _seen_kinks(points) if prior.plateau_observed > 0 else []
+    kinks = {kink: prior.plateau_observed / len(seen) for kink in seen}
+    kinks[Kink()] = 1.0 - prior.plateau_observed
     return tuple(
         Counting(
             driver_executors=driver,
             row_share=row_share,
-            most_workers=most_workers,
+            kink=kink,
             weight=share * belief * chance,
         )
-        for most_workers, chance in plateaus.items()
+        for kink, chance in kinks.items()
         for row_share, belief in row_shares.items()
         for driver, share in drivers.items()
         if share > 0
     )
 
 
-def _seen_plateaus(points: Points) -> list[float]:
-    """Executor counts beyond which constant work explains the runs better than work that spreads.
+def _seen_kinks(points: Points) -> list[Kink]:
+    """The last kinks beyond which nothing helps and the best beyond which a part does, if runs show them.
 
-    Also better than an overhead for each executor: then times also stop falling, but the overhead goes on.
+    That is if they explain the runs better than an overhead for each executor does: then times also stop
+    falling, but the overhead goes on. Of few counts each smooth curve looks like a kink that leaves a part.
     """
     workers, scale = points.workers, points.scale
-    asked = np.unique(workers)[LEAST_RISING - 1 : -1][-MOST_PLATEAUS:].tolist()
-    if not asked:
-        return []
     squared = _squared_error(points, scale / workers, workers)
-    if squared < len(workers) * 10.0 ** (-2 * ROUNDING_DIGITS):
+    asked = np.unique(workers)[LEAST_RISING - 1 : -1].tolist()
+    if not asked or squared < len(workers) * 10.0 ** (-2 * ROUNDING_DIGITS):
         return []
-    near = NEARER * squared
-    return [most for most in asked if _squared_error(points, scale / np.minimum(workers, most)) < near]
+
+    def error(kink: Kink) -> float:
+        return _squared_error(points, scale / kink.busy(workers))
+
+    kinks = [Kink(most_workers=most) for most in asked[-MOST_PLATEAUS:]]
+    if len(asked) >= COUNTS_WITHIN:
+        kinks.append(min((Kink(most_workers=most, worth_beyond=WORTH_BEYOND) for most in asked), key=error))
+    return [kink for kink in kinks if error(kink) < NEARER * squared]
 
 
 def _squared_error(points: Points, *columns: FloatArray) -> float:
@@ -380,7 +415,8 @@ def _errors(
     """Inverse covariances of the points' errors, (r, g, k, n, n), and half their log-determinants."""
     together = shared_deviation(prior, points.configurations, points.configurations)
     discrepancy = np.array(prior.discrepancy)[None, :, None, None, None] ** 2 * together
-    noise = points.noise_factors * noise_variance(np.array(prior.noise)[:, None], points.seconds, prior)
+    levels = np.maximum(prior.noise, points.least_noise)
+    noise = points.noise_factors * noise_variance(levels[:, None], points.seconds, prior)
     noise = noise + points.replay_variance
     apart = (outside * prior.disturbed_spread**2)[:, None, None, :]
     covariances = (

@@ -59,7 +59,7 @@ def prior_for(observations: Sequence[Observation], prior: AveragingPrior | None 
     return replace(known, other_shape=0.0) if is_told else known
 
 
-CONTENTION, SLOWED = 0.9, 0.6
+CONTENTION, SLOWED = 0.5, 0.9
 """Where executors were counted, the driver's share cannot be what slows more of them down: the probability
 that their work grows with their number (so that a part does not spread), and that those beyond the observed
 ones help less. Chosen with half of TPC-H's queries (docs/evidence/accuracy.md)."""

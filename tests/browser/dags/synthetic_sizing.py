@@ -113,7 +113,7 @@ with DAG(
     schedule=None,
     params={
         "work_seconds": Param(60.0, type="number", description="Of one machine for the whole input."),
-        "deadline_seconds": Param(9.0, type="number", description="The production run must end within."),
+        "deadline_seconds": Param(20.0, type="number", description="The production run must end within."),
     },
 ):
     with TaskGroup("ernest"):

@@ -22,7 +22,6 @@ from airflow_provider_ernest.history.survey import (
     survey_of,
     surveyed_job,
 )
-from airflow_provider_ernest.prediction import prior
 from airflow_provider_ernest.views.survey import facts_of
 from tests.unit.history.past_jobs import daily, past_run, work
 
@@ -158,23 +157,23 @@ def test_without_a_profile_a_job_of_one_size_says_that_nothing_is_known():
     assert any(each.startswith("Other sizes are not known: all runs had 8 machines") for each in job.unknown)
 
 
-def test_where_model_and_replay_disagree_it_says_so_and_the_interval_holds_both(monkeypatch):
-    # None of the sizes has a deviation of its own: what runs show holds beyond them, too.
-    monkeypatch.setattr(prior, "OWN_DEVIATION", 0.0)
-    runs, profiles = daily((6, 8, 10) * 4)
-    # The runs took longer on more machines, of which the replay knows nothing.
-    runs = [replace(run, seconds=30.0 * run.executors / 8) for run in runs]
+def test_where_model_and_replay_disagree_it_says_so_and_the_interval_holds_both():
+    runs, profiles = daily((6, 7, 8, 9, 10, 11, 12) * 2, driver_seconds=60.0)
+    # All work spreads, by the runs; the replay knows of the driver's minute.
+    runs = [replace(run, seconds=2400.0 / run.executors) for run in runs]
     job = of_runs(runs, profiles)
-    told = "Model and replay disagree, most on 3 machines: the replay says 42.4 s, the model 15.6 to 20.3 s."
+    told = (
+        "Model and replay disagree, most on 3 machines: the replay says 7 min 47 s, the model 10 min"
+    )
     assert any(each.startswith(told) for each in job.unknown)
     # Where runs were made, their time is no dent in the curve.
     seconds = {size.executors: size.seconds for size in job.sizes}
-    assert seconds[5] < seconds[6] < seconds[7] < seconds[8] < seconds[10]
+    assert seconds[5] > seconds[6] > seconds[7] > seconds[8] > seconds[10]
     three = next(size for size in job.sizes if size.executors == 3)
     low, high = three.likely_seconds
     assert three.source == BOTH
-    assert low < 15.6
-    assert high > 42.4
+    assert low < 467.0
+    assert high > 600.0
 
 
 def test_runs_that_failed_are_counted_and_tell_nothing_and_one_without_its_end_is_told():

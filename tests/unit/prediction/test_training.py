@@ -138,7 +138,7 @@ def test_executors_that_spark_counted_get_into_each_others_way():
     told, untold = (train(observe(**runs, **hosts), job="job") for hosts in ({"hosts": ("10.0.0.1",)}, {}))
     asked, truth = {"executors": 100, "scale": 1.0}, seconds(100.0, 1.0)
 
-    assert predict_seconds(untold, **asked) < 0.9 * truth < predict_seconds(told, **asked) < 1.25 * truth
+    assert predict_seconds(untold, **asked) < 0.92 * truth < predict_seconds(told, **asked) < 1.25 * truth
     (low,), (high,) = predict_interval(told, level=0.8, **asked)
     assert low < truth < high
 

@@ -14,7 +14,7 @@ WITHOUT = AveragingPrior(plateau=0.0, plateau_observed=0.0, other_shape=0.0)
 
 OBSERVED = np.array([2, 3, 4, 6, 8])
 FIXED, WORK = 10.0, 1200.0
-JOBS = 40
+JOBS = 80
 
 
 def seconds_of(executors, *, begins):
@@ -72,7 +72,7 @@ def test_intervals_leave_room_for_plateaus(executors):
 
     held = coverage(AveragingPrior(), begins=begins, executors=executors)
 
-    assert held > 0.64
+    assert held > 0.58
     assert held > coverage(WITHOUT, begins=begins, executors=executors) + 0.03
 
 
