@@ -83,6 +83,9 @@ class TermAveraging:
     coefficients_: FloatArray  # mean seconds per unit of each term, (p,), none negative
     probabilities_: FloatArray  # that each term is part of the model, (p,)
     driver_share_: float  # the probability that one of the executors does no work
+    kink_: tuple[
+        float, float
+    ]  # the likeliest executors beyond which more helped little, and if any did: 0 to 1
     noise_: float  # mean relative standard deviation of a single run that is as long as the observed ones
     disturbed_: FloatArray  # the probability that each run does not belong to the others, (runs,)
     apart_: NDArray[np.bool_]  # runs that were left out because they contradict the others, (runs,)
@@ -165,12 +168,20 @@ class TermAveraging:
         self.probabilities_ = draws.inclusion
         takes = np.array([counting.driver_executors for counting in evidence.countings])
         self.driver_share_ = float(posterior.mean(takes[draws.counting]))
+        self.kink_ = self._likeliest_kink()
         as_long = np.array([np.median(points.seconds)])
         self.noise_ = float(posterior.mean(np.sqrt(posterior.noise_variance(as_long)))[0])
         disturbed = wrong.astype(np.float64)
         disturbed[~wrong] = posterior.mean(evidence.outside[draws.outside])
         self.disturbed_, self.apart_ = disturbed[points.point_of_run], wrong[points.point_of_run]
         return self
+
+    def _likeliest_kink(self) -> tuple[float, float]:
+        draws, countings = self.posterior_.draws, self.posterior_.evidence.countings
+        shares = np.bincount(draws.counting, weights=draws.weights, minlength=len(countings))
+        kinks = np.array([counting.kink.most_workers for counting in countings])
+        shares[np.isinf(kinks)] = 0.0
+        return float(kinks[shares.argmax()]), float(shares.sum())
 
 
 # Whether the runs can be runs of one job, and if not, which of them is wrong.

@@ -351,10 +351,10 @@ def ways_to_count(points: Points, prior: AveragingPrior) -> tuple[Counting, ...]
 
 
 def _seen_kinks(points: Points) -> list[Kink]:
-    """The last kinks beyond which nothing helps and the best beyond which a part does, if runs show them.
+    """The last kinks to a plateau, and the best ones beyond which more are worth nothing or a part.
 
-    That is if they explain the runs better than an overhead for each executor does: then times also stop
-    falling, but the overhead goes on. Of few counts each smooth curve looks like a kink that leaves a part.
+    If they explain the runs better than an overhead for each executor does: then times also stop falling, but
+    the overhead goes on. Of few counts each smooth curve looks like some kink.
     """
     workers, scale = points.workers, points.scale
     squared = _squared_error(points, scale / workers, workers)
@@ -365,10 +365,12 @@ def _seen_kinks(points: Points) -> list[Kink]:
     def error(kink: Kink) -> float:
         return _squared_error(points, scale / kink.busy(workers))
 
-    kinks = [Kink(most_workers=most) for most in asked[-MOST_PLATEAUS:]]
+    kinks = {Kink(most_workers=most) for most in asked[-MOST_PLATEAUS:]}
     if len(asked) >= COUNTS_WITHIN:
-        kinks.append(min((Kink(most_workers=most, worth_beyond=WORTH_BEYOND) for most in asked), key=error))
-    return [kink for kink in kinks if error(kink) < NEARER * squared]
+        for worth in (0.0, WORTH_BEYOND):
+            kinks.add(min((Kink(most_workers=most, worth_beyond=worth) for most in asked), key=error))
+    near = [kink for kink in kinks if error(kink) < NEARER * squared]
+    return sorted(near, key=lambda kink: (kink.most_workers, kink.worth_beyond))
 
 
 def _squared_error(points: Points, *columns: FloatArray) -> float:

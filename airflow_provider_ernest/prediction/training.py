@@ -300,7 +300,7 @@ FEW_CONFIGURATIONS = 5
 
 DIFFERENT_WORK = 1.25  # runs of one configuration whose times differ by this factor did not do the same work
 MUCH_NOISE = 0.12  # relative; identical Spark runs differ by 2 to 7 per cent
-PROBABLY_DISTURBED = 0.5
+PROBABLY_DISTURBED = PROBABLY_FLAT = 0.5
 
 
 def check_adequacy(model: Model, *, max_error_percent: float) -> None:
@@ -394,6 +394,12 @@ def _about_the_averaging(predictor: TermAveraging, observations: Sequence[Observ
         for run, _, apart in told
         if apart
     ]
+    most_that_help, probability = predictor.kink_
+    if probability > PROBABLY_FLAT:
+        warnings.append(
+            f"Beyond a size of {most_that_help:g} more executors helped by a fifth or less (probability "
+            f"{as_percent(probability)}): how time goes on beyond the largest size, a run there tells."
+        )
     if predictor.noise_ > MUCH_NOISE:
         warnings.append(
             f"The runs scatter by about {as_percent(predictor.noise_)} around every smooth model: the "

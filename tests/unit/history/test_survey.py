@@ -162,9 +162,7 @@ def test_where_model_and_replay_disagree_it_says_so_and_the_interval_holds_both(
     # All work spreads, by the runs; the replay knows of the driver's minute.
     runs = [replace(run, seconds=2400.0 / run.executors) for run in runs]
     job = of_runs(runs, profiles)
-    told = (
-        "Model and replay disagree, most on 3 machines: the replay says 7 min 47 s, the model 10 min"
-    )
+    told = "Model and replay disagree, most on 3 machines: the replay says 7 min 47 s, the model 10 min"
     assert any(each.startswith(told) for each in job.unknown)
     # Where runs were made, their time is no dent in the curve.
     seconds = {size.executors: size.seconds for size in job.sizes}

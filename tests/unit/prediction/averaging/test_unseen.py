@@ -52,6 +52,26 @@ def test_a_plateau_that_was_observed_goes_on():
     assert untold / truth < 0.85
 
 
+@pytest.mark.parametrize(("worth", "said"), [(0.0, True), (0.2, True), (1.0, False)])
+def test_where_more_executors_stopped_helping_is_said_and_goes_on(worth, said):
+    executors = np.array([1, 2, 3, 4, 6, 8, 12, 16, 20, 24])
+
+    def seconds(executors):
+        busy = np.minimum(executors, 8) + worth * np.maximum(executors - 8, 0)
+        return 20.0 + 600.0 / busy
+
+    runs = observe(
+        executors=executors,
+        scale=1.0,
+        seconds=noisy(seconds(executors), np.random.default_rng(3), noise=0.01),
+    )
+    model = train(runs, job="flat")
+
+    assert any("Beyond a size of 8 more executors helped" in each for each in model.warnings) == said
+    (low,), (high,) = predict_interval(model, executors=40, level=0.95)
+    assert low < seconds(40) < high
+
+
 def test_the_overhead_of_machines_is_no_plateau():
     """Samples of Ernest's regression (table 1 of the paper) that scatter by a tenth; 22.5 s are right."""
     predictor = TermAveraging().fit(
