@@ -20,7 +20,6 @@ no sharing. This module implements the formula. An InvalidParameterError refuses
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from statistics import median
 
 import numpy as np
@@ -28,8 +27,7 @@ from numpy.typing import ArrayLike
 
 from airflow_provider_ernest.documents.base import Document
 from airflow_provider_ernest.documents.profiles import PhaseSeconds, RunProfile
-from airflow_provider_ernest.documents.runs import Observation
-from airflow_provider_ernest.exceptions import FitError, TooFewObservationsError
+from airflow_provider_ernest.exceptions import TooFewObservationsError
 from airflow_provider_ernest.prediction.numbers import (
     FloatArray,
     column_for_runs,
@@ -38,8 +36,6 @@ from airflow_provider_ernest.prediction.numbers import (
     positive_number,
     whole_number,
 )
-from airflow_provider_ernest.prediction.regression import non_negative_least_squares, undetermined_terms
-from airflow_provider_ernest.prediction.terms import quoted
 
 REGRESSORS = ("1", "iterations*executors", "iterations/executors", "scale/executors")
 """The columns of the closed form; their coefficients are Tinit + Tprep, C, B and A."""
@@ -115,8 +111,7 @@ def job_profile(runs: Sequence[RunProfile]) -> JobProfile:
     """The profile of a job from runs with measured phases; a single run is enough.
 
     Each constant is the median over the runs, so that one disturbed run does no harm. The baseline is one
-    executor with the largest input measured. The closed form takes a job's unit tasks as given; here they
-    grow with the input (`predicted_phases`), as otherwise a sample would tell nothing of the whole.
+    executor with the largest input measured.
     """
     if not runs:
         raise TooFewObservationsError("No run gives no profile.", remedy="Measure at least one run.")
@@ -137,56 +132,3 @@ def job_profile(runs: Sequence[RunProfile]) -> JobProfile:
         ),
         baseline_scale=baseline,
     )
-
-
-def profile_from_runs(observations: Sequence[Observation]) -> JobProfile:
-    """Fit the closed form to whole run times, for a job whose phases are not known.
-
-    No constant is negative, and errors are relative to each run's time. Run times do not tell Tinit from
-    Tprep: `initialisation_seconds` is their sum.
-
-    Raises:
-        FitError: there are fewer runs than constants, or they cannot tell some of the phases apart.
-    """
-    columns: dict[str, list[float]] = {
-        "executors": [run.executors for run in observations],
-        "scale": [run.scale for run in observations],
-        "iterations": [run.iterations or 1 for run in observations],
-    }
-    if len(observations) < len(REGRESSORS):
-        raise TooFewObservationsError(
-            f"{len(observations)} observations cannot determine the {len(REGRESSORS)} constants of OptEx.",
-            remedy=f"Observe at least {len(REGRESSORS)} runs, better {len(REGRESSORS) + 2}, or measure "
-            "the phases of one run (job_profile).",
-        )
-    rows = regressors(**columns)
-    undetermined = undetermined_terms(rows, REGRESSORS)
-    if undetermined:
-        varied = ", ".join(f"{name} ({len(set(column))} different)" for name, column in columns.items())
-        raise FitError(
-            f"The {len(rows)} observations cannot tell the terms {quoted(undetermined)} of OptEx apart.",
-            remedy=f"Vary {varied}: at least 3 numbers of executors, and scale or iterations "
-            "independently of them.",
-        )
-    seconds = np.array([run.seconds for run in observations])
-    solution = non_negative_least_squares(rows / seconds[:, None], np.ones(len(rows)))
-    fixed, sharing, computation, communication = solution.tolist()
-    return JobProfile(
-        initialisation_seconds=fixed,
-        preparation_seconds=0.0,
-        baseline_variable_sharing_seconds=sharing,
-        baseline_communication_seconds=communication,
-        unit_task_seconds=(computation,),
-    )
-
-
-def predicted_phases(
-    profile: JobProfile, *, executors: int, scale: float = 1.0, iterations: int = 1
-) -> PhaseSeconds:
-    """The seconds of each phase of a run on another input, start-up included; unit tasks grow in proportion.
-
-    The scale is in the unit of the profile's `baseline_scale`.
-    """
-    ratio = positive_number("scale", scale) / profile.baseline_scale
-    grown = replace(profile, unit_task_seconds=tuple(ratio * each for each in profile.unit_task_seconds))
-    return phases(grown, executors=executors, iterations=iterations, scale=scale)

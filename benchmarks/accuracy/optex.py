@@ -19,8 +19,12 @@ from statistics import median
 
 import numpy as np
 
+from airflow_provider_ernest.documents.runs import Observation
+from airflow_provider_ernest.exceptions import FitError, TooFewObservationsError
 from airflow_provider_ernest.prediction.numbers import FloatArray
-from airflow_provider_ernest.prediction.optex import JobProfile, phases, predict, profile_from_runs
+from airflow_provider_ernest.prediction.optex import REGRESSORS, JobProfile, phases, predict, regressors
+from airflow_provider_ernest.prediction.regression import non_negative_least_squares, undetermined_terms
+from airflow_provider_ernest.prediction.terms import quoted
 from benchmarks.accuracy.evaluation import Outcome, evaluate_rounds, tables
 from benchmarks.accuracy.methods import ORIGINAL, AnyMethod, Averaging, PointForecast, PooledAveraging
 from benchmarks.accuracy.runs import Case, Round, Runs, gather
@@ -186,6 +190,47 @@ def departures(rows: Sequence[Row]) -> list[str]:
         errors = [abs(row.estimated / row.recorded - 1.0) for row in rows if row.table == table]
         lines.append(f"  table {table}: mean error of the estimates: {100 * np.mean(errors):.1f} %")
     return lines
+
+
+def profile_from_runs(observations: Sequence[Observation]) -> JobProfile:
+    """Fit the closed form to whole run times, for a job whose phases are not known.
+
+    No constant is negative, and errors are relative to each run's time. Run times do not tell Tinit from
+    Tprep: `initialisation_seconds` is their sum.
+
+    Raises:
+        FitError: there are fewer runs than constants, or they cannot tell some of the phases apart.
+    """
+    columns: dict[str, list[float]] = {
+        "executors": [run.executors for run in observations],
+        "scale": [run.scale for run in observations],
+        "iterations": [run.iterations or 1 for run in observations],
+    }
+    if len(observations) < len(REGRESSORS):
+        raise TooFewObservationsError(
+            f"{len(observations)} observations cannot determine the {len(REGRESSORS)} constants of OptEx.",
+            remedy=f"Observe at least {len(REGRESSORS)} runs, better {len(REGRESSORS) + 2}, or measure "
+            "the phases of one run (job_profile).",
+        )
+    rows = regressors(**columns)
+    undetermined = undetermined_terms(rows, REGRESSORS)
+    if undetermined:
+        varied = ", ".join(f"{name} ({len(set(column))} different)" for name, column in columns.items())
+        raise FitError(
+            f"The {len(rows)} observations cannot tell the terms {quoted(undetermined)} of OptEx apart.",
+            remedy=f"Vary {varied}: at least 3 numbers of executors, and scale or iterations "
+            "independently of them.",
+        )
+    seconds = np.array([run.seconds for run in observations])
+    solution = non_negative_least_squares(rows / seconds[:, None], np.ones(len(rows)))
+    fixed, sharing, computation, communication = solution.tolist()
+    return JobProfile(
+        initialisation_seconds=fixed,
+        preparation_seconds=0.0,
+        baseline_variable_sharing_seconds=sharing,
+        baseline_communication_seconds=communication,
+        unit_task_seconds=(computation,),
+    )
 
 
 @dataclass

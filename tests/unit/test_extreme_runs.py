@@ -39,6 +39,7 @@ from airflow_provider_ernest.prediction.prior import pooled_prior
 from airflow_provider_ernest.prediction.training import train
 from airflow_provider_ernest.settings import Billing
 from airflow_provider_ernest.settings.bounds import CRITERIA, METHODS
+from benchmarks.accuracy.optex import profile_from_runs
 from tests.choices import choice_of
 from tests.examples import observe, production_run, sizing_goal
 from tests.unit.eventlog.logs import SimulatedJob, SimulatedStage, run
@@ -253,7 +254,7 @@ def test_amdahls_law_and_optex_give_times_that_can_be(runs, degree, scale):
         assert 0 <= online.alpha <= 1
         assert np.isfinite(online.predict(x=scale, processors=MACHINES)).all()
     with an_answer_or_a_refusal():
-        profile = optex.profile_from_runs(runs)
+        profile = profile_from_runs(runs)
         seconds = optex.predict(profile, executors=MACHINES, scale=scale, iterations=1)
         assert (np.isfinite(seconds) & (seconds > 0)).all()
 

@@ -15,10 +15,9 @@ from airflow_provider_ernest.prediction.optex import (
     job_profile,
     phases,
     predict,
-    predicted_phases,
-    profile_from_runs,
     regressors,
 )
+from benchmarks.accuracy.optex import profile_from_runs
 from tests.examples import observation, run_profile
 
 # Tinit and Tprep are those of the paper's Table II; the other numbers are round ones of our own.
@@ -172,7 +171,3 @@ def test_samples_of_several_sizes_agree_on_the_unit_tasks():
 
     assert profile.baseline_scale == 0.2
     assert profile.unit_task_seconds == pytest.approx((320.0,))
-    full = predicted_phases(profile, executors=8, scale=1.0)
-    assert full.computation_seconds == pytest.approx(160.0 * 10 / 8)
-    assert full.communication_seconds == pytest.approx(20.0 * 10 / 8)
-    assert full.initialisation_seconds == 5.0
