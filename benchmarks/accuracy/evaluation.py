@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from scipy.special import ndtri
 
 from airflow_provider_ernest.exceptions import ErnestError
+from airflow_provider_ernest.prediction.regression import two_sided
 from benchmarks.accuracy.methods import OURS, AnyMethod, Method, pool
 from benchmarks.accuracy.runs import Case, Round
 
@@ -174,6 +177,8 @@ def _told(outcome: Outcome) -> str:
 def calibration_table(outcomes: Sequence[Outcome]) -> pd.DataFrame:
     """What our intervals hold of single runs in each table, and in all of them together.
 
+    And how wide they are beside those of an oracle, who knows each configuration's mean and how runs scatter.
+
     Args:
         outcomes: whose `split` names the protocol, too.
     """
@@ -190,6 +195,17 @@ def calibration_table(outcomes: Sequence[Outcome]) -> pd.DataFrame:
             rows[split] |= {
                 f"in {level:.0%}": share,
                 f"width {level:.0%}": figures[f"width {level:.0%}"],
+                f"oracle's {level:.0%}": _oracle_width(of, level),
                 f"{low:.0f} to {high:.0f}": told,
             }
     return pd.DataFrame.from_dict(rows, orient="index")
+
+
+def _oracle_width(outcomes: Iterable[Outcome], level: float) -> float:
+    """In per cent, from runs of one configuration; NaN where none was repeated."""
+    repeated = [np.log(each.repetitions) for each in outcomes if len(each.repetitions) > 1]
+    if not repeated:
+        return math.nan
+    squares = sum(float(((logs - logs.mean()) ** 2).sum()) for logs in repeated)
+    deviation = math.sqrt(squares / sum(len(logs) - 1 for logs in repeated))
+    return 200.0 * math.sinh(deviation * float(ndtri(two_sided(level)[1])))
