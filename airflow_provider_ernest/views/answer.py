@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -18,7 +18,7 @@ from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.documents.profiles import BottleneckReport
 from airflow_provider_ernest.documents.profiles import ReplayOpinion as StoredOpinion
 from airflow_provider_ernest.exceptions import ErnestError, InfeasibleGoalError, StoreError
-from airflow_provider_ernest.learning.freshness import DRIFTING, FRESH, STALE
+from airflow_provider_ernest.learning.freshness import DRIFTING, FRESH
 from airflow_provider_ernest.prediction.predict import predict_seconds
 from airflow_provider_ernest.settings.goal import MAX_ERROR_PERCENT
 from airflow_provider_ernest.store.catalogue import CatalogueEntry
@@ -240,9 +240,9 @@ class AnswerRow:
     executors: int
     instance_type: str
     seconds: float
-    likely_seconds: tuple[float, float] | None
+    likely_seconds: tuple[float, float] | None = None
     cost: float | None
-    probability: float | None
+    probability: float | None = None
     is_chosen: bool = False
     is_actual: bool = False
     extrapolates: str = ""
@@ -273,6 +273,7 @@ class Asked:
     Attributes:
         decision: None without a goal or a price.
         error: why the goal is out of reach; None if it is not, or there is none.
+        standings: of the model of each type that is offered.
     """
 
     model: Model
@@ -280,7 +281,7 @@ class Asked:
     decision: Decision | None
     error: ErnestError | None
     is_priced: bool
-    standing: Standing
+    standings: Mapping[str, Standing]
     iterations: int | None
 
     @cached_property
@@ -292,10 +293,30 @@ class Asked:
             return self.error.most_probable if isinstance(self.error, InfeasibleGoalError) else None
         return min(self.of_own_type, key=lambda each: each.seconds, default=None)
 
+    @cached_property
+    def shown_type(self) -> str:
+        """The type of what is shown, of a mix that with most executors; else the model's own."""
+        return self.choice.offer_of(self.shown).type_name if self.shown else self.model.instance_type
+
+    @property
+    def own(self) -> Standing:
+        """How the model itself stands."""
+        return self.standings[self.model.instance_type]
+
+    @property
+    def standing(self) -> Standing:
+        """How the model stands that what is shown comes of."""
+        return self.standings[self.shown_type]
+
     @property
     def unit(self) -> str:
         """What is counted, in the singular: machines, or executors of a shared cluster."""
         return unit(self.model.executors_per_machine)
+
+    @property
+    def is_guess(self) -> bool:
+        """Whether the model of what is shown is known to be wrong, or nothing near was tried."""
+        return self.standing.state.name == DRIFTING or bool(self.shown and self.shown.extrapolates)
 
     @property
     def of_own_type(self) -> list[Alternative]:
@@ -338,8 +359,7 @@ def _headline(asked: Asked) -> str:
     if shown is None:
         return str(asked.error) if asked.error else "Nothing can be predicted."
     paid = f" for {dollars(shown.cost)}" if asked.is_priced else ""
-    parts = shown.composition or (shown,)
-    of_types = " + ".join(map(_of_type, parts))
+    of_types = " + ".join(map(_of_type, shown.composition or (shown,)))
     said = f"{of_types}: {duration(shown.seconds)}{paid}"
     chance = f"{probability(shown.probability or 0.0)} chance"
     if asked.error:
@@ -350,8 +370,7 @@ def _headline(asked: Asked) -> str:
 
 
 def _tiles(shown: Alternative, asked: Asked) -> Iterator[Tile]:
-    standing, goal, likely = asked.standing, asked.choice.goal, shown.likely_seconds
-    last = standing.last_run
+    goal, likely, last = asked.choice.goal, shown.likely_seconds, asked.own.last_run
     mixed = " + ".join(f"{part.executors} {part.instance_type}" for part in shown.composition)
     yield Tile(
         name="executors",
@@ -366,7 +385,7 @@ def _tiles(shown: Alternative, asked: Asked) -> Iterator[Tile]:
     between = f"{duration_range(likely)} in 80 % of runs" if likely else ""
     yield Tile(name="time", label="Time", value=duration(shown.seconds), notes=_notes(between))
     if asked.is_priced:
-        month = standing.runs_per_month or 0.0
+        month = asked.own.runs_per_month or 0.0
         runs = counted(round(month), "run")
         a_month = f"{dollars((shown.cost or 0.0) * month)} a month, by {runs}" if round(month) else ""
         notes = _notes(a_month, _paid_for(asked.decision))
@@ -377,9 +396,9 @@ def _tiles(shown: Alternative, asked: Asked) -> Iterator[Tile]:
             label="Chance to meet it" if goal.budget_dollars else "Chance to meet the deadline",
             value=probability(shown.probability, goal.confidence),
             notes=(asked.limits.removeprefix("the "), f"asked: {confidence(goal.confidence)}"),
-            tone=GOOD if shown.feasible else BAD,
+            tone=BAD if not shown.feasible else WARNING if asked.is_guess else GOOD,
         )
-    yield _kept(standing)
+    yield _kept(asked)
 
 
 def _paid_for(decision: Decision | None) -> str:
@@ -392,8 +411,8 @@ def _paid_for(decision: Decision | None) -> str:
     return f"of it {', '.join(told)}" if told else ""
 
 
-def _kept(standing: Standing) -> Tile:
-    deadlines = standing.deadlines
+def _kept(asked: Asked) -> Tile:
+    standing, deadlines = asked.standing, asked.standing.deadlines
     if not deadlines.judged:
         none = "no run with a deadline yet" if standing.last_run else "no production run yet"
         return Tile(name="kept", label="Deadlines kept", value="none yet", notes=(none,))
@@ -412,29 +431,35 @@ def _notes(*words: str) -> tuple[str, ...]:
     return tuple(filter(None, words))
 
 
-REMEDIES = (
-    ("error", "Train it again with more sample runs.", BAD),
-    ("size", "A sample run of about this size would tell.", WARNING),
-    ("replay", "", WARNING),
-)
+REMEDIES = {
+    "conditions": "",
+    "error": " Train it again with more sample runs.",
+    "replay": "",
+    "size": " A sample run of about this size would tell.",
+}
 """What to do if a check failed, the most important first."""
+
+
+def _drifts(asked: Asked) -> Iterator[Caution]:
+    """That production has shown predictions to be wrong: of the type that is shown, and of the page's own."""
+    for name in dict.fromkeys((asked.shown_type, asked.model.instance_type)):
+        state, is_shown = asked.standings[name].state, name == asked.shown_type
+        if state.name == DRIFTING:
+            instead = "" if is_shown else f" The answer is of {asked.shown_type}."
+            words = f"Predictions for {name} no longer hold.{instead} {state.reason}"
+            yield Caution(words=words, about="drift" if is_shown else "history", tone=BAD)
 
 
 def _cautions(asked: Asked, opinion: ReplayOpinion | None, checks: Sequence[Check]) -> Iterator[Caution]:
     """Cautions, the most important first."""
+    yield from _drifts(asked)
     if asked.error:
         yield Caution(words=_out_of_reach(asked, asked.error), about="question", tone=BAD)
-    if opinion and opinion.breaks_deadline:
-        yield Caution(words=opinion.words, about="replay", tone=BAD)
-    state = asked.standing.state
-    if state.name == DRIFTING:
-        yield Caution(words=state.reason, about="drift", tone=BAD)
-    if state.name == STALE:
-        yield Caution(words=state.reason, about="conditions")
     failed = {each.name: each.words for each in checks if each.passed is False}
-    for name, remedy, tone in REMEDIES:
-        if name in failed:
-            yield Caution(words=f"{failed[name]} {remedy}".rstrip(), about=name, tone=tone)
+    breaks = {"error", "replay"} if opinion and opinion.breaks_deadline else {"error"}
+    for name in filter(failed.__contains__, REMEDIES):
+        tone = BAD if name in breaks else WARNING
+        yield Caution(words=failed[name] + REMEDIES[name], about=name, tone=tone)
     if asked.shown and asked.shown.memory_shortage:
         yield Caution(words=asked.shown.memory_shortage, about="size")
     for words in asked.decision.warnings if asked.decision else asked.choice.warnings:
@@ -534,15 +559,13 @@ def _rows(asked: Asked) -> Iterator[AnswerRow]:
             is_chosen=each == asked.shown,
             is_actual=False,
         )
-    last = asked.standing.last_run
+    last = asked.own.last_run
     if last and last.executors and last.seconds is not None:
         yield AnswerRow(
             roles=("Last run",),
             executors=last.executors,
             instance_type=last.instance_type,
             seconds=last.seconds,
-            likely_seconds=None,
             cost=last.cost,
-            probability=None,
             is_actual=True,
         )

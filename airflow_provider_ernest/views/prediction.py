@@ -27,7 +27,7 @@ from airflow_provider_ernest.store.catalogue import CatalogueEntry, entry_of
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.views.answer import Answer, Asked, Replay, answer_of, latest_seconds, replays_of
 from airflow_provider_ernest.views.loaded import OtherType, Readable, other_types, visible_of_job
-from airflow_provider_ernest.views.outcomes import ShownDecision, Standing, shown_decision, standing_of
+from airflow_provider_ernest.views.outcomes import ShownDecision, shown_decision, standing_of
 from airflow_provider_ernest.views.prediction_request import PredictionRequest, in_bounds
 from airflow_provider_ernest.views.view import view_of
 from airflow_provider_ernest.words import count, unit
@@ -256,7 +256,7 @@ def prediction(
     return _predicted(
         model,
         choice,
-        standing=standing_of(entry_of(model), of_job),
+        of_job=of_job,
         replays=replays_of(store, model, of_job=of_job, readable=readable),
         has_goal=request.has_goal,
         price_per_hour=request.price_per_hour,
@@ -291,7 +291,6 @@ def prediction_alone(
     return _predicted(
         model,
         choice,
-        standing=standing_of(entry_of(model), ()),
         has_goal=goal is not None,
         price_per_hour=billing.price_per_hour if billing else None,
         iterations=iterations,
@@ -303,11 +302,11 @@ def _predicted(
     model: Model,
     choice: Choice,
     *,
-    standing: Standing,
     has_goal: bool,
     price_per_hour: float | None,
     iterations: int | None,
     skipped: dict[str, str],
+    of_job: Sequence[CatalogueEntry] = (),
     replays: tuple[Replay, ...] = (),
 ) -> Prediction:
     """What is shown of a choice: no decision without a goal, or a price where that needs one."""
@@ -322,7 +321,7 @@ def _predicted(
         decision=decision,
         error=error,
         is_priced=is_priced,
-        standing=standing,
+        standings={each.type_name: standing_of(entry_of(each.model), of_job) for each in choice.offers},
         iterations=iterations,
     )
     return Prediction(

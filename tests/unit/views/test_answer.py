@@ -48,6 +48,12 @@ def keep_replay(store: ModelStore, by: Model, *, dag_id: str = "sizing", **secon
     store.save(examples.bottleneck_report(**told, model_id=by.id, profile_ids=(), replay=replay))
 
 
+def keep_drifting(store: ModelStore, of: Model) -> None:
+    """Production runs of a model that take seven times as long as it says."""
+    for number in range(4):
+        store.save(produced(of, days=2 - number / 2, seconds=2000.0))
+
+
 class TestTiles:
     def test_a_shared_cluster_is_sized_in_executors(self, store: ModelStore, trained: Model):
         told = ask(store, shared(trained), deadline_seconds=300.0).answer
@@ -120,11 +126,13 @@ class TestCaution:
     ):
         chosen = ask(store, trained, deadline_seconds=300.0, scale=scale).decision
         keep_replay(store, trained, **{f"m{chosen.executors}": 340.0})
-        store.save(marked(trained, days=1))
         shown = ask(store, trained, deadline_seconds=300.0, scale=scale)
         assert shown.answer.caution.about == "replay"
         assert "over the 5 min that the deadline allows" in shown.answer.caution.words
         assert checks(shown)["replay"] is False
+        store.save(marked(trained, days=1))
+        stale = ask(store, trained, deadline_seconds=300.0, scale=scale).answer.caution
+        assert stale.about == "conditions", "what has changed is known, the replay is an estimate"
 
     @pytest.mark.parametrize(
         ("beside", "share", "asked", "passed"),
@@ -152,11 +160,42 @@ class TestCaution:
         store.save(marked(trained, days=3))
         stale = ask(store, trained, deadline_seconds=300.0).answer.caution
         assert (stale.about, stale.tone) == ("conditions", "warning")
-        for number in range(4):
-            store.save(produced(trained, days=2 - number / 2, seconds=2000.0))
+        keep_drifting(store, trained)
         drifting = ask(store, trained, deadline_seconds=300.0)
         assert (drifting.answer.caution.about, drifting.answer.caution.tone) == ("drift", "bad")
         assert checks(drifting)["drift"] is False
+
+    def test_a_drift_is_said_before_a_replay_and_leaves_no_green_chance(
+        self, store: ModelStore, trained: Model
+    ):
+        chosen = ask(store, trained, deadline_seconds=300.0).decision
+        keep_replay(store, trained, **{f"m{chosen.executors}": 340.0})
+        keep_drifting(store, trained)
+        shown = ask(store, trained, deadline_seconds=300.0)
+        assert (shown.answer.caution.about, shown.answer.caution.tone) == ("drift", "bad")
+        assert shown.answer.caution.words.startswith("Predictions for m5.large no longer hold. ")
+        assert tiles(shown)["chance"][2] == "warning"
+        unreachable = ask(store, trained, deadline_seconds=30.0).answer
+        assert unreachable.caution.about == "drift"
+        assert unreachable.headline.startswith("Out of reach")
+
+    @pytest.mark.parametrize("drifts", ["the page's type", "the shown type"])
+    def test_a_drift_is_of_the_type_that_is_shown_and_that_of_the_pages_own_is_said(
+        self, store: ModelStore, trained: Model, drifts: str
+    ):
+        other = model(days=2, instance_type="r5.large", price=0.01, method="averaging")
+        store.save(other)
+        keep_drifting(store, trained if drifts == "the page's type" else other)
+        shown = ask(store, trained, deadline_seconds=300.0)
+        assert shown.decision.instance_type == "r5.large"
+        caution, is_own = shown.answer.caution, drifts == "the page's type"
+        assert (caution.about, caution.tone) == ("history" if is_own else "drift", "bad")
+        wrong = (
+            "m5.large no longer hold. The answer is of r5.large." if is_own else "r5.large no longer hold. "
+        )
+        assert caution.words.startswith(f"Predictions for {wrong}")
+        assert checks(shown)["drift"] is (None if is_own else False)
+        assert tiles(shown)["kept"][0] == "none yet"
 
     def test_a_size_beyond_what_was_tried_says_so(self, store: ModelStore, trained: Model):
         shown = ask(store, trained, deadline_seconds=300.0, min_executors=30, max_executors=32)

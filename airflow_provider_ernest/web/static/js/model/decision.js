@@ -10,6 +10,7 @@ const SIGNS = { good: "✓", warning: "!", bad: "✕" };
 /** Where the page shows why, by what a caution is about. */
 const SHOWN_AT = {
   error: "check-error", size: "check-size", replay: "check-replay", conditions: "check-conditions", drift: "history",
+  history: "history",
 };
 
 const OUTDATED = "Still showing the previous answer.";
