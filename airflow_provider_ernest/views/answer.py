@@ -106,7 +106,7 @@ class ReplayOpinion:
 
 
 def opinion_by_replay(
-    model: Model, each: Alternative, replays: Sequence[Replay], choice: Choice, iterations: int | None
+    each: Alternative, replays: Sequence[Replay], choice: Choice, iterations: int | None
 ) -> ReplayOpinion | None:
     """What replay says of a configuration; None if it was not replayed at this scale or near it.
 
@@ -117,10 +117,9 @@ def opinion_by_replay(
     seconds = _replayed_seconds(replayed, each.executors) if replayed and not each.composition else None
     if replayed is None or seconds is None:
         return None
-    asked = next((offer.model for offer in choice.offers if offer.type_name == each.instance_type), model)
     scales = [choice.goal.scale, replayed.scale]
     here, there = predict_seconds(
-        asked, executors=each.executors, scale=scales, iterations=iterations
+        choice.offer_of(each).model, executors=each.executors, scale=scales, iterations=iterations
     ).tolist()
     seconds *= here / there if there > 0 else 1.0
     low, high = each.nearly_certain_seconds or (each.seconds, each.seconds)
@@ -338,7 +337,7 @@ def answer_of(asked: Asked, replays: Sequence[Replay]) -> Answer:
     shown = asked.shown
     opinion = None
     if shown:
-        opinion = opinion_by_replay(asked.model, shown, replays, asked.choice, asked.iterations)
+        opinion = opinion_by_replay(shown, replays, asked.choice, asked.iterations)
     checks = tuple(_checks(asked, opinion))
     return Answer(
         headline=_headline(asked),
