@@ -9,7 +9,7 @@ import logging
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 from airflow_provider_ernest.decision.deciding import Choice, possible
 from airflow_provider_ernest.decision.goals import cheapest_that_meets, chosen, fastest, next_faster
@@ -47,6 +47,13 @@ RECENT_REPORTS = 10
 
 SAME_SCALE = 1.5
 """Inputs may differ by this factor from the replayed one; the model says what that changes."""
+
+
+PROOF = 3
+"""So many production runs of about a size that came as predicted tell more of it than any replay."""
+
+SAME_SIZE = 1.25
+"""Sizes may differ by this factor to be about the same."""
 
 
 class Replay(StoredOpinion):
@@ -91,55 +98,6 @@ def _reports(
                 yield report
 
 
-@dataclass(frozen=True, kw_only=True)
-class ReplayOpinion:
-    """What replay of a run says of a configuration.
-
-    Attributes:
-        agrees: whether it is within the model's 95 % interval.
-        breaks_deadline: whether it misses a deadline that the model keeps.
-    """
-
-    agrees: bool
-    breaks_deadline: bool
-    words: str
-
-
-def opinion_by_replay(
-    each: Alternative, replays: Sequence[Replay], choice: Choice, iterations: int | None
-) -> ReplayOpinion | None:
-    """What replay says of a configuration; None if it was not replayed at this scale or near it.
-
-    Times between two replayed sizes are interpolated. At another scale than the replayed one, the replayed
-    time is changed by the same factor as the model's.
-    """
-    replayed = _near(replays, each, choice.goal.scale, iterations)
-    seconds = _replayed_seconds(replayed, each.executors) if replayed and not each.composition else None
-    if replayed is None or seconds is None:
-        return None
-    scales = [choice.goal.scale, replayed.scale]
-    here, there = predict_seconds(
-        choice.offer_of(each).model, executors=each.executors, scale=scales, iterations=iterations
-    ).tolist()
-    seconds *= here / there if there > 0 else 1.0
-    low, high = each.nearly_certain_seconds or (each.seconds, each.seconds)
-    deadline = latest_seconds(choice)
-    breaks = deadline is not None and seconds > deadline >= each.seconds
-    agrees = low <= seconds <= high
-    words = f"Replay of a run gives {duration(seconds)} on {each.config}"
-    test = "A sample run of about that size would tell which is right."
-    if breaks:
-        words += (
-            f", over the {duration(deadline or 0)} that the deadline allows; the model says "
-            f"{duration(each.seconds)}. {test}"
-        )
-    elif agrees:
-        words += f", the model {duration(each.seconds)}."
-    else:
-        words += f"; the model says {duration(low)} to {duration(high)} (95 % of runs). {test}"
-    return ReplayOpinion(agrees=agrees, breaks_deadline=breaks, words=words)
-
-
 def _near(
     replays: Sequence[Replay], each: Alternative, scale: float, iterations: int | None
 ) -> Replay | None:
@@ -148,7 +106,7 @@ def _near(
         replay
         for replay in replays
         if replay.instance_type == each.instance_type
-        and max(replay.scale / scale, scale / replay.scale) <= SAME_SCALE
+        and _ratio(replay.scale, scale) <= SAME_SCALE
         and (iterations is None or replay.iterations in (None, iterations))
     ]
     return min(near, key=lambda replay: abs(replay.scale - scale), default=None)
@@ -335,18 +293,33 @@ class Asked:
 def answer_of(asked: Asked, replays: Sequence[Replay]) -> Answer:
     """Return the answer. The replays may be of any type of machine."""
     shown = asked.shown
-    opinion = None
-    if shown:
-        opinion = opinion_by_replay(shown, replays, asked.choice, asked.iterations)
-    checks = tuple(_checks(asked, opinion))
+    checks = tuple(_checks(asked, replays))
     return Answer(
         headline=_headline(asked),
         tiles=tuple(_tiles(shown, asked)) if shown else (),
-        caution=next(_cautions(asked, opinion, checks), None),
+        caution=next(_cautions(asked, checks), None),
         rows=tuple(_rows(asked)),
         worth=asked.decision.worth if asked.decision else "",
         checks=checks,
     )
+
+
+def _proof(asked: Asked) -> int:
+    """How many production runs of about the shown size came as predicted; 0 if too few, or in a drift."""
+    shown, standing = asked.shown, asked.standing
+    proof = sum(
+        not run.is_unusual
+        and _ratio(run.executors, shown.executors) <= SAME_SIZE
+        and _ratio(run.predicted_seconds, shown.seconds) <= SAME_SCALE
+        for run in standing.predicted
+        if shown is not None
+    )
+    return proof if proof >= PROOF and not standing.evidence.is_drift else 0
+
+
+def _ratio(one: float | None, other: float) -> float:
+    """Of the larger to the smaller."""
+    return max(one / other, other / one) if one else math.inf
 
 
 def _of_type(size: Configuration | Alternative) -> str:
@@ -449,15 +422,14 @@ def _drifts(asked: Asked) -> Iterator[Caution]:
             yield Caution(words=words, about="drift" if is_shown else "history", tone=BAD)
 
 
-def _cautions(asked: Asked, opinion: ReplayOpinion | None, checks: Sequence[Check]) -> Iterator[Caution]:
+def _cautions(asked: Asked, checks: Sequence[Check]) -> Iterator[Caution]:
     """Cautions, the most important first."""
     yield from _drifts(asked)
     if asked.error:
         yield Caution(words=_out_of_reach(asked, asked.error), about="question", tone=BAD)
     failed = {each.name: each.words for each in checks if each.passed is False}
-    breaks = {"error", "replay"} if opinion and opinion.breaks_deadline else {"error"}
     for name in filter(failed.__contains__, REMEDIES):
-        tone = BAD if name in breaks else WARNING
+        tone = BAD if name == "error" else WARNING
         yield Caution(words=failed[name] + REMEDIES[name], about=name, tone=tone)
     if asked.shown and asked.shown.memory_shortage:
         yield Caution(words=asked.shown.memory_shortage, about="size")
@@ -477,7 +449,7 @@ def _out_of_reach(asked: Asked, error: ErnestError) -> str:
     )
 
 
-def _checks(asked: Asked, opinion: ReplayOpinion | None) -> Iterator[Check]:
+def _checks(asked: Asked, replays: Sequence[Replay]) -> Iterator[Check]:
     model, median = asked.model, asked.model.validation.median_error_percent
     run = "sample run" if model.basis is None else "past run"
     known = f"Each {run}, predicted from the others, was off by {percentage(median)} (median)."
@@ -494,12 +466,7 @@ def _checks(asked: Asked, opinion: ReplayOpinion | None) -> Iterator[Check]:
         words=beyond or model.known_by or f"{_tried(asked)} were tried.",
         passed=None if asked.shown is None else not beyond,
     )
-    yield Check(
-        name="replay",
-        title="Replay of a run agrees",
-        words=opinion.words if opinion else "There is no replay for this size and input.",
-        passed=opinion.agrees and not opinion.breaks_deadline if opinion else None,
-    )
+    yield _replay_check(asked, replays)
     evidence, state = asked.standing.evidence, asked.standing.state
     yield Check(
         name="drift",
@@ -513,6 +480,39 @@ def _checks(asked: Asked, opinion: ReplayOpinion | None) -> Iterator[Check]:
         words=state.reason or "Nothing has changed, as far as is known.",
         passed=state.name == FRESH if state.name != DRIFTING else None,
     )
+
+
+def _replay_check(asked: Asked, replays: Sequence[Replay]) -> Check:
+    """What production, else the replay of a run, says of what is shown.
+
+    Times between two replayed sizes are interpolated. At another scale than the replayed one, the replayed
+    time is changed by the same factor as the model's.
+    """
+    shown, choice = asked.shown, asked.choice
+    if proof := _proof(asked):
+        words = f"{counted(proof, 'production run')} of about this size came as predicted."
+        return Check(name="replay", title="Shown by production", words=words, passed=True)
+    told = partial(Check, name="replay", title="Replay of a run agrees")
+    replayed = _near(replays, shown, choice.goal.scale, asked.iterations) if shown else None
+    seconds = _replayed_seconds(replayed, shown.executors) if replayed and not shown.composition else None
+    if shown is None or replayed is None or seconds is None:
+        return told(words="There is no replay for this size and input.", passed=None)
+    scales, model = [choice.goal.scale, replayed.scale], choice.offer_of(shown).model
+    here, there = predict_seconds(
+        model, executors=shown.executors, scale=scales, iterations=asked.iterations
+    ).tolist()
+    seconds *= here / there if there > 0 else 1.0
+    low, high = shown.nearly_certain_seconds or (shown.seconds, shown.seconds)
+    deadline = latest_seconds(choice)
+    is_late = deadline is not None and seconds > deadline >= shown.seconds
+    size, by_model, by_replay = str(shown.config), duration(shown.seconds), duration(seconds)
+    if low <= seconds <= high and not is_late:
+        return told(words=f"Replay of a run gives {by_replay} on {size}, the model {by_model}.", passed=True)
+    late = f" (deadline {duration(deadline)})" if is_late else ""
+    words = (
+        f"Two predictions disagree for {size}: the model says {by_model}, replay of a run {by_replay}{late}."
+    )
+    return told(words=f"{words} A test run of about that size would tell.", passed=False)
 
 
 def _tried(asked: Asked) -> str:

@@ -359,11 +359,13 @@ class Standing:
     Attributes:
         deadlines: kept by the job's production runs on the model's type, or by its models.
         last_kept: whether it kept its deadline; None if it had none.
+        predicted: the production runs that it predicted, or a model that it learned on from.
     """
 
     state: State
     evidence: Evidence
     deadlines: DeadlinesKept
+    predicted: tuple[CatalogueEntry, ...] = ()
     last_run: CatalogueEntry | None = None
     last_kept: bool | None = None
     runs_per_month: float | None = None
@@ -381,6 +383,7 @@ def standing_of(model: CatalogueEntry, of_job: Sequence[CatalogueEntry]) -> Stan
         state=lineage.state(),
         evidence=lineage.evidence,
         deadlines=deadlines_kept(runs, decisions),
+        predicted=tuple(run for run in runs if run.model_id in lineage.ids),
         last_run=last,
         last_kept=is_kept(last.seconds, decision.latest_seconds) if last and decision else None,
         runs_per_month=runs_per_month(runs),

@@ -128,11 +128,36 @@ class TestCaution:
         keep_replay(store, trained, **{f"m{chosen.executors}": 340.0})
         shown = ask(store, trained, deadline_seconds=300.0, scale=scale)
         assert shown.answer.caution.about == "replay"
-        assert "over the 5 min that the deadline allows" in shown.answer.caution.words
+        assert "(deadline 5 min)" in shown.answer.caution.words
         assert checks(shown)["replay"] is False
         store.save(marked(trained, days=1))
         stale = ask(store, trained, deadline_seconds=300.0, scale=scale).answer.caution
         assert stale.about == "conditions", "what has changed is known, the replay is an estimate"
+
+    @pytest.mark.parametrize(
+        ("runs", "fields", "is_silent"),
+        [
+            (3, {}, True),
+            (2, {}, False),
+            (3, {"seconds": 390.0}, False),
+            (3, {"executors": 24}, False),
+            (3, {"predicted_seconds": 2000.0}, False),
+        ],
+        ids=["shown", "too few", "not as predicted", "another size", "another input"],
+    )
+    def test_a_replay_is_silent_where_production_has_shown_the_truth(
+        self, store: ModelStore, trained: Model, runs: int, fields: dict[str, Any], is_silent: bool
+    ):
+        chosen = ask(store, trained, deadline_seconds=300.0).decision
+        keep_replay(store, trained, **{f"m{chosen.executors}": 340.0})
+        for number in range(runs):
+            told = {"executors": chosen.executors, "predicted_seconds": chosen.predicted_seconds, **fields}
+            store.save(produced(trained, days=9 - number, **told))
+        shown = ask(store, trained, deadline_seconds=300.0)
+        (check,) = [each for each in shown.answer.checks if each.name == "replay"]
+        assert check.passed is is_silent
+        assert check.words.startswith("3 production runs of about this size") == is_silent
+        assert (shown.answer.caution is None or "Replay" not in shown.answer.caution.words) or not is_silent
 
     @pytest.mark.parametrize(
         ("beside", "share", "asked", "passed"),
