@@ -25,7 +25,16 @@ from airflow_provider_ernest.store.catalogue import CatalogueEntry
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.views.clarity import MOST_REPORTS, report_of_models
 from airflow_provider_ernest.views.loaded import Readable, newest_models
-from airflow_provider_ernest.views.outcomes import BAD, GOOD, PLAIN, WARNING, Standing, error_tone
+from airflow_provider_ernest.views.outcomes import (
+    BAD,
+    GOOD,
+    PLAIN,
+    WARNING,
+    Badge,
+    Standing,
+    is_inaccurate,
+    range_badge,
+)
 from airflow_provider_ernest.views.view import view_of
 from airflow_provider_ernest.words import (
     confidence,
@@ -210,12 +219,14 @@ class Answer:
     """What to do, and how far to believe it.
 
     Attributes:
+        badge: the 80 % range of the time, relative to it; null where none is known.
         caution: the most important; null where there is none.
         rows: at most five, from the cheapest to the fastest, then the last run.
         worth: what the chosen costs more than the plainly cheapest or fastest, and what that buys; or empty.
     """
 
     headline: str
+    badge: Badge | None
     tiles: tuple[Tile, ...]
     caution: Caution | None
     rows: tuple[AnswerRow, ...]
@@ -272,8 +283,8 @@ class Asked:
 
     @property
     def is_guess(self) -> bool:
-        """Whether the model of what is shown is known to be wrong, or nothing near was tried."""
-        return self.standing.state.name == DRIFTING or bool(self.shown and self.shown.extrapolates)
+        """Whether the model of what is shown may no longer hold, or nothing near was tried."""
+        return self.standing.state.name != FRESH or bool(self.shown and self.shown.extrapolates)
 
     @property
     def of_own_type(self) -> list[Alternative]:
@@ -296,6 +307,7 @@ def answer_of(asked: Asked, replays: Sequence[Replay]) -> Answer:
     checks = tuple(_checks(asked, replays))
     return Answer(
         headline=_headline(asked),
+        badge=shown and range_badge(shown.seconds, shown.likely_seconds, is_guess=asked.is_guess),
         tiles=tuple(_tiles(shown, asked)) if shown else (),
         caution=next(_cautions(asked, checks), None),
         rows=tuple(_rows(asked)),
@@ -457,7 +469,7 @@ def _checks(asked: Asked, replays: Sequence[Replay]) -> Iterator[Check]:
         name="error",
         title=f"Typical error under {count(MAX_ERROR_PERCENT)} %",
         words=model.known_by if median is None else known,
-        passed=None if median is None else error_tone(median) != BAD,
+        passed=None if median is None else not is_inaccurate(median),
     )
     beyond = f"{asked.shown.extrapolates}." if asked.shown and asked.shown.extrapolates else ""
     yield Check(

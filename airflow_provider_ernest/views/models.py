@@ -125,7 +125,7 @@ SORTS: dict[str, Callable[[ModelRow], Any]] = {
     "deadlines": _kept_share,
     "state": lambda row: (
         STATES.index(row.state),
-        outcomes.error_tone(row.median_error_percent) == outcomes.BAD,
+        outcomes.is_inaccurate(row.median_error_percent),
     ),
     "run_at": lambda row: time_of(row.run_at) if row.run_at else None,
 }
@@ -214,7 +214,7 @@ def _matching(entries: Sequence[CatalogueEntry], words: Sequence[str], now: date
                     created_at=model.at,
                     age_seconds=_age(time_of(model.at), now),
                     state=state.name,
-                    badges=outcomes.badges_of(model, state),
+                    badges=outcomes.badges_of(model, state, _newest(of_place, DECISION)),
                     deadlines=outcomes.deadlines_kept(runs, decisions),
                     production_runs=len(runs),
                     versions=sum(entry.kind == MODEL for entry in of_place),

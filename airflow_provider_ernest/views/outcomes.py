@@ -10,19 +10,21 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from statistics import fmean, median
 from typing import TypeAlias
 
 from airflow_provider_ernest.documents.base import Origin, time_of
 from airflow_provider_ernest.documents.decisions import Decision, DecisionRecord, ProductionRun
 from airflow_provider_ernest.documents.models import UNEXPLAINED
+from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.learning.freshness import DRIFTING, FRESH, STALE, Evidence, Lineage, State
 from airflow_provider_ernest.settings.billing import HOUR_SECONDS, TOLERANCE
 from airflow_provider_ernest.settings.goal import MAX_ERROR_PERCENT
 from airflow_provider_ernest.store.catalogue import DECISION, MODEL, PRODUCTION_RUN, CatalogueEntry
 from airflow_provider_ernest.views.loaded import ApplicationLink, no_link
 from airflow_provider_ernest.views.view import view_of
-from airflow_provider_ernest.words import count, unit
+from airflow_provider_ernest.words import percentage, signed_percentage, unit
 
 
 class ShownDecision(Decision):
@@ -331,9 +333,6 @@ def _break_even(training: float | None, savings: Sequence[float]) -> int | None:
     return math.ceil(training / fmean(savings)) if saved > 0 else None
 
 
-ACCURATE_PERCENT = 10.0
-"""Up to this median leave-one-out error a model is good, up to `MAX_ERROR_PERCENT` to be used with care."""
-
 GOOD, WARNING, BAD, PLAIN = "good", "warning", "bad", ""
 
 STATE_BADGES = {FRESH: ("up to date", GOOD), STALE: ("out of date", WARNING), DRIFTING: ("drifting", BAD)}
@@ -390,34 +389,53 @@ def standing_of(model: CatalogueEntry, of_job: Sequence[CatalogueEntry]) -> Stan
     )
 
 
-def error_tone(median_error_percent: float | None) -> str:
-    """Whether a model with such an error is good, to be used with care, or bad."""
-    if median_error_percent is None or not median_error_percent <= MAX_ERROR_PERCENT:
-        return BAD
-    return GOOD if median_error_percent <= ACCURATE_PERCENT else WARNING
+def is_inaccurate(median_error_percent: float | None) -> bool:
+    """Whether a model with such an error of its sample runs is not to be relied on."""
+    return median_error_percent is None or not median_error_percent <= MAX_ERROR_PERCENT
 
 
-def badges_of(model: CatalogueEntry, state: State) -> tuple[Badge, Badge]:
-    """Whether the model still holds, and how accurate it is."""
-    words, tone = STATE_BADGES[state.name]
-    cause = "" if state.cause in ("", UNEXPLAINED) else f": {state.cause}"
-    median = model.median_error_percent
-    accuracy = error_tone(median)
-    is_known = median is not None and math.isfinite(median)
-    accurate = "inaccurate" if accuracy == BAD else "accurate"
-    return (
-        Badge(
-            words=words + cause,
-            # What is far off is in no way good.
-            tone=PLAIN if accuracy == BAD and tone == GOOD else tone,
-            says=state.reason or "Nothing that it depends on has changed.",
-        ),
-        Badge(
-            words=f"{accurate} ±{count(max(1.0, median or 0.0))} %" if is_known else "accuracy unknown",
-            tone=accuracy,
-            says="The median error of each sample run, predicted from the others.",
-        ),
+def range_badge(seconds: float | None, likely: tuple[float, float] | None, *, is_guess: bool) -> Badge | None:
+    """What 80 % of runs differ from a prediction; never good of a guess, nor where they may by a quarter."""
+    if not seconds or likely is None:
+        return None
+    low, high = (100.0 * (bound / seconds - 1.0) for bound in likely)
+    return Badge(
+        words=f"{signed_percentage(low)} to {signed_percentage(high)}",
+        tone=PLAIN if is_guess else GOOD if max(-low, high) <= MAX_ERROR_PERCENT else WARNING,
+        says="So much shorter or longer than predicted are 80 % of runs on the size that is chosen.",
     )
+
+
+@lru_cache(1024)
+def _is_known(terms: tuple[str, ...]) -> bool:
+    """Whether this version can compute the terms; imports numpy, which others here do without."""
+    from airflow_provider_ernest.prediction.terms import check_terms
+
+    try:
+        return not terms or bool(check_terms(terms))
+    except InvalidParameterError:
+        return False
+
+
+def badges_of(
+    model: CatalogueEntry, state: State, decision: CatalogueEntry | None = None
+) -> tuple[Badge, ...]:
+    """Whether the model still holds, then that it is inaccurate, or the range of what a decision predicts."""
+    words, tone = STATE_BADGES[state.name]
+    is_fresh, is_bad = state.name == FRESH, is_inaccurate(model.median_error_percent)
+    if is_fresh and not _is_known(model.terms):
+        return (Badge(words="cannot predict", tone=BAD, says="This version does not know all of its terms."),)
+    says = f"The median error of each sample run by the others is {percentage(model.median_error_percent)}."
+    beside = Badge(words="inaccurate", tone=BAD, says=says) if is_bad else None
+    if decision is not None and not is_bad:
+        beside = range_badge(decision.predicted_seconds, decision.likely_seconds, is_guess=not is_fresh)
+    holds = Badge(
+        words=words if state.cause in ("", UNEXPLAINED) else f"{words}: {state.cause}",
+        # What is far off is in no way good.
+        tone=PLAIN if is_bad and is_fresh else tone,
+        says=state.reason or "Nothing that it depends on has changed.",
+    )
+    return (holds, beside) if beside else (holds,)
 
 
 def runs_per_month(runs: Sequence[CatalogueEntry]) -> float | None:

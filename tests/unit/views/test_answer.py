@@ -189,6 +189,7 @@ class TestCaution:
         drifting = ask(store, trained, deadline_seconds=300.0)
         assert (drifting.answer.caution.about, drifting.answer.caution.tone) == ("drift", "bad")
         assert checks(drifting)["drift"] is False
+        assert drifting.answer.badge.tone == ""
 
     def test_a_drift_is_said_before_a_replay_and_leaves_no_green_chance(
         self, store: ModelStore, trained: Model

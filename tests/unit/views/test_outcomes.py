@@ -174,20 +174,28 @@ def test_a_version_that_learned_on_did_not_pay_for_sample_runs_again(trained: Mo
 
 
 @pytest.mark.parametrize(
-    ("median", "words", "tone"),
-    [
-        (6.2, "accurate ±6 %", "good"),
-        (0.1, "accurate ±1 %", "good"),
-        (18.0, "accurate ±18 %", "warning"),
-        (40.0, "inaccurate ±40 %", "bad"),
-        (float("nan"), "accuracy unknown", "bad"),
-        (None, "accuracy unknown", "bad"),
-    ],
+    ("state", "likely", "tone"),
+    [(FRESH, (79.0, 128.0), "warning"), (FRESH, (90.0, 110.0), "good"), (DRIFTING, (90.0, 110.0), "")],
 )
-def test_a_model_of_40_percent_error_is_never_green(median: float | None, words: str, tone: str):
-    holds, accurate = badges_of(entry(median_error_percent=median), State(FRESH))
-    assert (accurate.words, accurate.tone) == (words, tone)
-    assert (holds.tone == "good") == (tone != "bad")
+def test_a_badge_says_the_range_of_the_decision_and_not_the_error_of_the_sample_runs(
+    state: str, likely: tuple[float, float], tone: str
+):
+    decision = entry("decision", predicted_seconds=100.0, likely_seconds=likely)
+    _, beside = badges_of(entry(median_error_percent=1.0), State(state), decision)
+    assert beside.tone == tone
+    assert beside.words == f"-{100 - likely[0]:g} % to +{likely[1] - 100:g} %"
+
+
+@pytest.mark.parametrize("median", [40.0, float("nan"), None])
+def test_a_model_of_40_percent_error_is_never_green(median: float | None):
+    decision = entry("decision", predicted_seconds=100.0, likely_seconds=(99.0, 101.0))
+    holds, inaccurate = badges_of(entry(median_error_percent=median), State(FRESH), decision)
+    assert (holds.tone, inaccurate.words, inaccurate.tone) == ("", "inaccurate", "bad")
+
+
+def test_a_model_that_cannot_predict_is_not_up_to_date():
+    (told,) = badges_of(entry(median_error_percent=1.0, terms=("1", "entangled(n)")), State(FRESH))
+    assert (told.words, told.tone) == ("cannot predict", "bad")
 
 
 @pytest.mark.parametrize(
@@ -195,7 +203,7 @@ def test_a_model_of_40_percent_error_is_never_green(median: float | None, words:
     [(FRESH, "up to date", "good"), (STALE, "out of date", "warning"), (DRIFTING, "drifting", "bad")],
 )
 def test_whether_it_still_holds(name: str, words: str, tone: str):
-    holds, _ = badges_of(entry(median_error_percent=5.0), State(name, "Why. Retrain."))
+    (holds,) = badges_of(entry(median_error_percent=5.0), State(name, "Why. Retrain."))
     assert (holds.words, holds.tone, holds.says) == (words, tone, "Why. Retrain.")
 
 

@@ -14,7 +14,7 @@ export function head(page) {
     pageHeader({
       title: model.job,
       crumbs: [{ text: "Models", href: "models" }],
-      subtitle: [types(page), badges.map(toneBadge)],
+      subtitle: [types(page), badges.map(toneBadge), element("span", { id: "range" })],
       actions: isReport ? []
         : [retrain(page), copyButton(sharedAddress, "the link to this question", "Copy link")].filter(Boolean),
     }),
