@@ -149,107 +149,74 @@ NEARLY_AS_FAST = 1.1
 
 @dataclass(frozen=True, kw_only=True)
 class Tile:
-    """A figure of the decision.
+    """A figure of the decision."""
 
-    Attributes:
-        name: executors, time, cost, chance or kept.
-        tone: good, warning, bad, or empty where it is neither.
-    """
-
-    name: str
+    name: str  # executors, time, cost, chance or kept
     label: str
     value: str
     notes: tuple[str, ...] = ()
-    tone: str = PLAIN
+    tone: str = PLAIN  # good, warning, bad, or empty where it is neither
 
 
 @dataclass(frozen=True, kw_only=True)
 class Caution:
-    """What to know before the answer is acted on.
-
-    Attributes:
-        about: the id of the check or part of the page that shows it.
-    """
+    """What to know before the answer is acted on."""
 
     words: str
-    about: str
+    about: str  # the id of the check or part of the page that shows it
     tone: str = WARNING
 
 
 @dataclass(frozen=True, kw_only=True)
 class Check:
-    """A question to ask before the answer is trusted.
+    """A question to ask before the answer is trusted."""
 
-    Attributes:
-        name: error, size, replay, drift or conditions.
-        passed: null where nothing is known.
-    """
-
-    name: str
+    name: str  # error, size, replay, drift or conditions
     title: str
     words: str
-    passed: bool | None
+    passed: bool | None  # null where nothing is known
 
 
 @dataclass(frozen=True, kw_only=True)
 class AnswerRow:
-    """A configuration beside the others.
-
-    Attributes:
-        seconds: predicted, from submission to end; of the last run those that it took.
-        cost: in dollars, likewise; null where no price is known.
-        probability: that the goal is kept; of the last run null.
-        extrapolates: why the observations do not support it; empty where they do.
-    """
+    """A configuration beside the others."""
 
     roles: tuple[str, ...]
     executors: int
     instance_type: str
-    seconds: float
+    seconds: float  # predicted, from submission to end; of the last run those that it took
     likely_seconds: tuple[float, float] | None = None
-    cost: float | None
-    probability: float | None = None
+    cost: float | None  # in dollars, likewise; null where no price is known
+    probability: float | None = None  # that the goal is kept; of the last run null
     is_chosen: bool = False
     is_actual: bool = False
-    extrapolates: str = ""
+    extrapolates: str = ""  # why the observations do not support it; empty where they do
 
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """What to do, and how far to believe it.
-
-    Attributes:
-        badge: the 80 % range of the time, relative to it; null where none is known.
-        caution: the most important; null where there is none.
-        rows: at most five, from the cheapest to the fastest, then the last run.
-        worth: what the chosen costs more than the plainly cheapest or fastest, and what that buys; or empty.
-    """
+    """What to do, and how far to believe it."""
 
     headline: str
-    badge: Badge | None
+    badge: Badge | None  # the 80 % range of the time, relative to it; null where none is known
     tiles: tuple[Tile, ...]
-    caution: Caution | None
-    rows: tuple[AnswerRow, ...]
+    caution: Caution | None  # the most important; null where there is none
+    rows: tuple[AnswerRow, ...]  # at most five, from the cheapest to the fastest, then the last run
+    # what the chosen costs more than the plainly cheapest or fastest, and what that buys; or empty
     worth: str
     checks: tuple[Check, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """What was asked of a model, and what was chosen.
-
-    Attributes:
-        decision: None without a goal or a price.
-        error: why the goal is out of reach; None if it is not, or there is none.
-        standings: of the model of each type that is offered.
-    """
+    """What was asked of a model, and what was chosen."""
 
     model: Model
     choice: Choice
-    decision: Decision | None
-    error: ErnestError | None
+    decision: Decision | None  # None without a goal or a price
+    error: ErnestError | None  # why the goal is out of reach; None if it is not, or there is none
     is_priced: bool
-    standings: Mapping[str, Standing]
+    standings: Mapping[str, Standing]  # of the model of each type that is offered
     iterations: int | None
 
     @cached_property
@@ -307,7 +274,7 @@ def answer_of(asked: Asked, replays: Sequence[Replay]) -> Answer:
     checks = tuple(_checks(asked, replays))
     return Answer(
         headline=_headline(asked),
-        badge=shown and range_badge(shown.seconds, shown.likely_seconds, is_guess=asked.is_guess),
+        badge=range_badge(shown.seconds, shown.likely_seconds, is_guess=asked.is_guess) if shown else None,
         tiles=tuple(_tiles(shown, asked)) if shown else (),
         caution=next(_cautions(asked, checks), None),
         rows=tuple(_rows(asked)),
@@ -505,8 +472,10 @@ def _replay_check(asked: Asked, replays: Sequence[Replay]) -> Check:
         words = f"{counted(proof, 'production run')} of about this size came as predicted."
         return Check(name="replay", title="Shown by production", words=words, passed=True)
     told = partial(Check, name="replay", title="Replay of a run agrees")
-    replayed = _near(replays, shown, choice.goal.scale, asked.iterations) if shown else None
-    seconds = _replayed_seconds(replayed, shown.executors) if replayed and not shown.composition else None
+    replayed = seconds = None
+    if shown and not shown.composition:
+        replayed = _near(replays, shown, choice.goal.scale, asked.iterations)
+        seconds = _replayed_seconds(replayed, shown.executors) if replayed else None
     if shown is None or replayed is None or seconds is None:
         return told(words="There is no replay for this size and input.", passed=None)
     scales, model = [choice.goal.scale, replayed.scale], choice.offer_of(shown).model

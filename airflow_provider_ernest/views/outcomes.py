@@ -118,18 +118,13 @@ def is_kept(seconds: float | None, latest_seconds: float | None) -> bool | None:
 
 @dataclass(frozen=True, kw_only=True)
 class DeadlinesKept:
-    """How many runs kept their deadline.
-
-    Attributes:
-        judged: that were sized by a decision with a deadline.
-        asked: the mean probability with which these deadlines were to be kept; null where it is not known.
-        is_short: whether fewer were kept than was asked for.
-    """
+    """How many runs kept their deadline."""
 
     kept: int
-    judged: int
+    judged: int  # that were sized by a decision with a deadline
+    # the mean probability with which these deadlines were to be kept; null where it is not known
     asked: float | None = None
-    is_short: bool = False
+    is_short: bool = False  # whether fewer were kept than was asked for
 
     @property
     def missed(self) -> int:
@@ -154,35 +149,24 @@ def deadlines_kept(runs: Iterable[CatalogueEntry], decisions: Decisions) -> Dead
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """A production run and the decision that it ran by. Null for what is not known.
-
-    Attributes:
-        predicted_seconds: for the machines that it ran on.
-        likely_seconds: what `seconds` was to lie between with 80 % probability.
-        seconds: from submission to end.
-        error_percent: positive where the prediction was too high.
-        is_unlikely: outside the 80 % interval.
-        latest_seconds: the longest run, from submission to end, that keeps the deadline.
-        kept: whether it did; null where there was none, or no decision is known.
-        probability: that the goal is kept, as foreseen.
-        predicted_cost: dollars for the machines decided on, without what a run bears of the training.
-    """
+    """A production run and the decision that it ran by. Null for what is not known."""
 
     production_id: str
     recorded_at: str
     instance_type: str
     executors: int
     scale: float
-    predicted_seconds: float | None
-    likely_seconds: tuple[float, float] | None
+    predicted_seconds: float | None  # for the machines that it ran on
+    likely_seconds: tuple[float, float] | None  # what `seconds` was to lie between with 80 % probability
     nearly_certain_seconds: tuple[float, float] | None
-    seconds: float
-    error_percent: float | None
-    is_unlikely: bool
+    seconds: float  # from submission to end
+    error_percent: float | None  # positive where the prediction was too high
+    is_unlikely: bool  # outside the 80 % interval
     is_unusual: bool
-    latest_seconds: float | None
-    kept: bool | None
-    probability: float | None
+    latest_seconds: float | None  # the longest run, from submission to end, that keeps the deadline
+    kept: bool | None  # whether it did; null where there was none, or no decision is known
+    probability: float | None  # that the goal is kept, as foreseen
+    # dollars for the machines decided on, without what a run bears of the training
     predicted_cost: float | None
     cost: float | None
     is_fallback: bool
@@ -216,14 +200,11 @@ RECENT_RUNS = 5
 
 @dataclass(frozen=True, kw_only=True)
 class Baseline:
-    """What a run of a job cost before Ernest sized any.
-
-    Attributes:
-        is_of_logs: only event logs tell of the runs: their usual number of machines at the model's price.
-    """
+    """What a run of a job cost before Ernest sized any."""
 
     cost: float
     runs: int
+    # only event logs tell of the runs: their usual number of machines at the model's price
     is_of_logs: bool = False
 
 
@@ -258,32 +239,22 @@ def baseline_of(of_job: Iterable[CatalogueEntry]) -> Baseline | None:
 
 @dataclass(frozen=True, kw_only=True)
 class Money:
-    """What sizing a job has cost and what it has saved, in dollars, as far as it is known.
+    """What sizing a job has cost and what it has saved, in dollars, as far as it is known."""
 
-    Attributes:
-        training: paid for the sample runs of all versions; null where no price is known.
-        production: paid for the production runs so far; null where the cost of none is known.
-        production_runs: those whose cost is known.
-        usual: what a run costs now: the median of the newest, of those that were sized if any was.
-        baseline: the median cost of a run before the first decision; null where there was none, and then
-            nothing is known of savings either.
-        baseline_runs: how many that is of.
-        is_baseline_of_logs: whether only their event logs tell of these.
-        saved: by the runs sized since, against as many at `baseline`, without the cost of the training;
-            negative where they cost more.
-        break_even_run: the run since the first decision, counted from 1, by which the savings have paid for
-            the training, or are expected to at their mean; null where the training's price is not known or
-            nothing is saved.
-    """
-
-    training: float | None
-    production: float | None
-    production_runs: int
-    usual: float | None
+    training: float | None  # paid for the sample runs of all versions; null where no price is known
+    production: float | None  # paid for the production runs so far; null where the cost of none is known
+    production_runs: int  # those whose cost is known
+    usual: float | None  # what a run costs now: the median of the newest, of those that were sized if any was
+    # the median cost of a run before the first decision; null where there was none, and then nothing is known
+    # of savings either
     baseline: float | None
-    baseline_runs: int
-    is_baseline_of_logs: bool
+    baseline_runs: int  # how many that is of
+    is_baseline_of_logs: bool  # whether only their event logs tell of these
+    # by the runs sized since, against as many at `baseline`, without the cost of the training; negative where
+    # they cost more
     saved: float | None
+    # the run since the first decision, counted from 1, by which the savings have paid for the training, or
+    # are expected to at their mean; null where the training's price is not known or nothing is saved
     break_even_run: int | None
 
     @property
@@ -340,33 +311,24 @@ STATE_BADGES = {FRESH: ("up to date", GOOD), STALE: ("out of date", WARNING), DR
 
 @dataclass(frozen=True, kw_only=True)
 class Badge:
-    """A word or two on a model.
-
-    Attributes:
-        tone: good, warning, bad, or empty where it is neither.
-    """
+    """A word or two on a model."""
 
     words: str
-    tone: str
+    tone: str  # good, warning, bad, or empty where it is neither
     says: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class Standing:
-    """How a model stands.
-
-    Attributes:
-        deadlines: kept by the job's production runs on the model's type, or by its models.
-        last_kept: whether it kept its deadline; None if it had none.
-        predicted: the production runs that it predicted, or a model that it learned on from.
-    """
+    """How a model stands."""
 
     state: State
     evidence: Evidence
-    deadlines: DeadlinesKept
+    deadlines: DeadlinesKept  # kept by the job's production runs on the model's type, or by its models
+    # the production runs that it predicted, or a model that it learned on from
     predicted: tuple[CatalogueEntry, ...] = ()
     last_run: CatalogueEntry | None = None
-    last_kept: bool | None = None
+    last_kept: bool | None = None  # whether it kept its deadline; None if it had none
     runs_per_month: float | None = None
 
 
