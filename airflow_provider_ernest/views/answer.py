@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 from airflow_provider_ernest.decision.deciding import Choice, possible
@@ -19,7 +19,7 @@ from airflow_provider_ernest.documents.profiles import BottleneckReport
 from airflow_provider_ernest.documents.profiles import ReplayOpinion as StoredOpinion
 from airflow_provider_ernest.exceptions import ErnestError, InfeasibleGoalError, StoreError
 from airflow_provider_ernest.learning.freshness import DRIFTING, FRESH
-from airflow_provider_ernest.prediction.predict import predict_seconds
+from airflow_provider_ernest.prediction.predict import ModelForecast, predict_seconds
 from airflow_provider_ernest.settings.goal import MAX_ERROR_PERCENT
 from airflow_provider_ernest.store.catalogue import CatalogueEntry
 from airflow_provider_ernest.store.store import ModelStore
@@ -124,14 +124,12 @@ def _near(
 def _replayed_seconds(replayed: Replay, executors: int) -> float | None:
     """Interpolated evenly by ratio between the replayed sizes; None outside of them."""
     sound = {size.executors: size.replayed_seconds for size in replayed.sizes if size.replayed_seconds > 0}
-    fewer = max((each for each in sound if each <= executors), default=None)
-    more = min((each for each in sound if each >= executors), default=None)
-    if fewer is None or more is None:
+    if not sound or not min(sound) <= executors <= max(sound):
         return None
-    if fewer == more:
-        return sound[fewer]
-    share = math.log(executors / fewer) / math.log(more / fewer)
-    return sound[fewer] * math.pow(sound[more] / sound[fewer], share)
+    import numpy as np  # imported here, as nothing heavy is before it is needed
+
+    sizes, seconds = np.log(sorted(sound.items())).T
+    return float(np.exp(np.interp(math.log(executors), sizes, seconds)))
 
 
 def latest_seconds(choice: Choice) -> float | None:
@@ -141,10 +139,6 @@ def latest_seconds(choice: Choice) -> float | None:
         return None
     left = deadline - choice.offers[0].billing.boot_seconds
     return left if left > 0 else None
-
-
-NEARLY_AS_FAST = 1.1
-"""Multiple of the shortest time that still counts as about as fast."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -221,17 +215,28 @@ class Asked:
 
     @cached_property
     def shown(self) -> Alternative | None:
-        """The chosen configuration, else the nearest to the goal, else the fastest of the model's type."""
+        """The chosen one, else the nearest to the goal; without one today's size, else the cheapest tried."""
         if self.decision is not None:
             return chosen(self.choice.alternatives, self.decision)
         if self.error is not None:
             return self.error.most_probable if isinstance(self.error, InfeasibleGoalError) else None
-        return min(self.of_own_type, key=lambda each: each.seconds, default=None)
+        return min(self.tried, key=lambda each: (each.executors != self.today, each.expense), default=None)
+
+    @property
+    def today(self) -> int | None:
+        """The executors of the last run on the model's type; None without one."""
+        last = self.own.last_run
+        return last.executors if last and last.instance_type == self.model.instance_type else None
 
     @cached_property
+    def shown_model(self) -> Model:
+        """The model that what is shown comes of, of a mix that of most executors; else the page's."""
+        return self.choice.offer_of(self.shown).model if self.shown else self.model
+
+    @property
     def shown_type(self) -> str:
-        """The type of what is shown, of a mix that with most executors; else the model's own."""
-        return self.choice.offer_of(self.shown).type_name if self.shown else self.model.instance_type
+        """The type of machine of that model."""
+        return self.shown_model.instance_type
 
     @property
     def own(self) -> Standing:
@@ -254,10 +259,18 @@ class Asked:
         return self.standing.state.name != FRESH or bool(self.shown and self.shown.extrapolates)
 
     @property
-    def of_own_type(self) -> list[Alternative]:
-        """The configurations of the model's type."""
-        own = self.model.instance_type
-        return [each for each in self.choice.alternatives if each.instance_type == own]
+    def tried(self) -> list[Alternative]:
+        """The configurations of the model's type within what was tried; all of them where none is."""
+        own_type = self.model.instance_type
+        own = [each for each in self.choice.alternatives if each.instance_type == own_type]
+        return [each for each in own if not each.extrapolates] or own
+
+    @property
+    def role(self) -> str:
+        """What is shown where nothing is asked."""
+        if self.shown and self.shown.executors == self.today:
+            return "Today"
+        return "Cheapest tried" if self.is_priced else f"Fewest {self.unit}-hours tried"
 
     @property
     def limits(self) -> str:
@@ -271,7 +284,9 @@ class Asked:
 def answer_of(asked: Asked, replays: Sequence[Replay]) -> Answer:
     """Return the answer. The replays may be of any type of machine."""
     shown = asked.shown
-    checks = tuple(_checks(asked, replays))
+    # Of several types it is said which one is spoken of.
+    of = f"{asked.shown_type}: " if len(asked.choice.offers) > 1 else ""
+    checks = tuple(replace(each, words=f"{of}{each.words}") for each in _checks(asked, replays))
     return Answer(
         headline=_headline(asked),
         badge=range_badge(shown.seconds, shown.likely_seconds, is_guess=asked.is_guess) if shown else None,
@@ -316,7 +331,7 @@ def _headline(asked: Asked) -> str:
     if asked.error:
         return f"Out of reach: {asked.limits}. Nearest: {said}, {chance}"
     if not asked.decision:
-        return f"Fastest: {said}"
+        return f"{asked.role}: {said}"
     return f"{said}, {chance}" if asked.limits else said
 
 
@@ -325,7 +340,7 @@ def _tiles(shown: Alternative, asked: Asked) -> Iterator[Tile]:
     mixed = " + ".join(f"{part.executors} {part.instance_type}" for part in shown.composition)
     yield Tile(
         name="executors",
-        label="Nearest" if asked.error else f"{asked.unit}s".capitalize() if asked.decision else "Fastest",
+        label="Nearest" if asked.error else f"{asked.unit}s".capitalize() if asked.decision else asked.role,
         value=mixed or str(shown.config),
         notes=_notes(
             f"of {shown.instance_type}",
@@ -416,20 +431,53 @@ def _cautions(asked: Asked, checks: Sequence[Check]) -> Iterator[Caution]:
         yield Caution(words=words, about="trust")
 
 
+MANY = tuple(sorted({round(2 ** (step / 4)) for step in range(49)}))
+"""Executors among which the shortest time is sought: 1 to 4,096, evenly by ratio."""
+
+FLOOR_PARTS = 3
+"""The longest parts of that time, which are told."""
+
+
 def _out_of_reach(asked: Asked, error: ErnestError) -> str:
     """Which goal cannot be met, and the nearest that can."""
     if asked.shown is None or not isinstance(error, InfeasibleGoalError):
         return str(error)
     goal = asked.choice.goal
     instead = possible(error.earliest_deadline, error.least_budget, goal)
-    return (
-        f"Out of reach: nothing meets {asked.limits} in {confidence(goal.confidence)} of runs."
-        f"{instead} Or ask for less certainty, allow more {asked.unit}s, or train on another type."
+    told = f"Out of reach: nothing meets {asked.limits} in {confidence(goal.confidence)} of runs.{instead}"
+    return f"{told} {_floor(asked, asked.shown)}".rstrip()
+
+
+def _floor(asked: Asked, nearest: Alternative) -> str:
+    """Why the deadline is out of reach, and what would help; of a budget alone nothing."""
+    goal, model, deadline = asked.choice.goal, asked.shown_model, latest_seconds(asked.choice)
+    if goal.deadline_seconds is None:
+        return ""
+    forecast = ModelForecast(model, executors=MANY, scale=goal.scale, iterations=asked.iterations)
+    seconds = [each + model.startup_seconds for each in forecast.seconds.tolist()]
+    least = min(range(len(MANY)), key=seconds.__getitem__)
+    if deadline is None or seconds[least] > deadline:
+        meanings = {term.name: term.meaning for term in model.terms}
+        parts = {"start-up": model.startup_seconds, **forecast.contributions()[least]}
+        longest = sorted(parts, key=parts.__getitem__, reverse=True)[:FLOOR_PARTS]
+        told = [f"{meanings.get(name, name)} {duration(parts[name])}" for name in longest if parts[name] > 0]
+        return (
+            f"No number of {asked.unit}s of {asked.shown_type} ends before about {duration(seconds[least])}: "
+            f"{', '.join(told)}. Only less of these would help, less input, or another type."
+        )
+    enough = next(size for size, each in zip(MANY, seconds, strict=True) if each <= deadline)
+    helps = ["ask for less certainty"] if nearest.seconds <= deadline else []
+    helps += (
+        [f"allow more {asked.unit}s"]
+        if enough > max(each.executors for each in asked.choice.alternatives)
+        else []
     )
+    return f"{' or '.join(helps).capitalize()}." if helps else ""
 
 
 def _checks(asked: Asked, replays: Sequence[Replay]) -> Iterator[Check]:
-    model, median = asked.model, asked.model.validation.median_error_percent
+    model = asked.shown_model
+    median = model.validation.median_error_percent
     run = "sample run" if model.basis is None else "past run"
     known = f"Each {run}, predicted from the others, was off by {percentage(median)} (median)."
     yield Check(
@@ -478,7 +526,7 @@ def _replay_check(asked: Asked, replays: Sequence[Replay]) -> Check:
         seconds = _replayed_seconds(replayed, shown.executors) if replayed else None
     if shown is None or replayed is None or seconds is None:
         return told(words="There is no replay for this size and input.", passed=None)
-    scales, model = [choice.goal.scale, replayed.scale], choice.offer_of(shown).model
+    scales, model = [choice.goal.scale, replayed.scale], asked.shown_model
     here, there = predict_seconds(
         model, executors=shown.executors, scale=scales, iterations=asked.iterations
     ).tolist()
@@ -497,7 +545,7 @@ def _replay_check(asked: Asked, replays: Sequence[Replay]) -> Check:
 
 
 def _tried(asked: Asked) -> str:
-    counts = [run.executors for run in asked.model.observations]
+    counts = [run.executors for run in asked.shown_model.observations]
     if not counts:
         return f"No {asked.unit}s"
     low, high = min(counts), max(counts)
@@ -517,9 +565,7 @@ def _compared(asked: Asked, shown: Alternative) -> list[tuple[str, Alternative |
         ]
     if asked.error is not None:
         return [("Nearest", shown), ("Fastest", fastest(alternatives))]
-    about = NEARLY_AS_FAST * shown.seconds
-    near = next((each for each in asked.of_own_type if each.seconds <= about), None)
-    return [("Nearly as fast", None if near is shown else near), ("Fastest", shown)]
+    return [(asked.role, shown), ("Fastest tried", fastest(asked.tried))]
 
 
 def _rows(asked: Asked) -> Iterator[AnswerRow]:
@@ -536,6 +582,7 @@ def _rows(asked: Asked) -> Iterator[AnswerRow]:
             roles=tuple(roles),
             cost=each.cost if asked.is_priced else None,
             probability=each.probability if asked.limits else None,
+            extrapolates=each.extrapolates and f"{each.instance_type}: {each.extrapolates}",
             is_chosen=each == asked.shown,
             is_actual=False,
         )

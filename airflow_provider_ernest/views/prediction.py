@@ -69,22 +69,15 @@ NO_PRICE = "The price is not known. Give the dollars for one {unit} and hour."
 
 @dataclass(frozen=True, kw_only=True)
 class CurvePoint:
-    """A run on a number of machines, from submission to end.
-
-    Attributes:
-        seconds: predicted, start-up included.
-        likely_seconds: what it lies between with 80 % probability.
-        nearly_certain_seconds: the same with 95 %.
-        parts: the seconds that each term explains, and the start-up where there is one; they add up.
-        extrapolates: why the observations do not support it, empty where they do.
-    """
+    """A run on a number of machines, from submission to end."""
 
     executors: int
-    seconds: float
-    likely_seconds: tuple[float, float]
-    nearly_certain_seconds: tuple[float, float]
+    seconds: float  # predicted, start-up included
+    likely_seconds: tuple[float, float]  # what it lies between with 80 % probability
+    nearly_certain_seconds: tuple[float, float]  # the same with 95 %
+    # the seconds that each term explains, and the start-up where there is one; they add up
     parts: dict[str, float]
-    extrapolates: str
+    extrapolates: str  # why the observations do not support it, empty where they do
 
 
 def _chosen(
@@ -163,13 +156,9 @@ def _comparable(other: OtherType, model: Model, request: PredictionRequest) -> O
 
 @dataclass(frozen=True, kw_only=True)
 class SecondOpinion:
-    """What another model, learned from the same runs, says of the choice.
+    """What another model, learned from the same runs, says of the choice."""
 
-    Attributes:
-        alpha: the share of the work that spreads over the machines.
-    """
-
-    alpha: float
+    alpha: float  # the share of the work that spreads over the machines
     executors: int | None
     seconds: float | None
 
@@ -195,18 +184,7 @@ def second_opinion(
 
 @dataclass(frozen=True, kw_only=True)
 class Prediction:
-    """What a model predicts, and what would be chosen among all types of machines that it is offered with.
-
-    Attributes:
-        boot_seconds: from launch to submission, as asked.
-        latest_seconds: the deadline from submission on: without the boot of the machines.
-        out_of_reach: why there is no decision although there is a goal.
-        most_probable: what keeps to a goal out of reach most probably.
-        second_opinion: by the extended Amdahl model; null where the model has learned from no production run.
-        offered_types: those that the choice is among, with the ids of their models.
-        skipped_types: those that are not compared, and why.
-        replays: what replay of runs says, of the model's type first, then of the job's others.
-    """
+    """What a model predicts, and what would be chosen among all types of machines that it is offered with."""
 
     answer: Answer
 
@@ -217,17 +195,19 @@ class Prediction:
     price_per_hour: float | None
     goal: str | None
     confidence: float
-    boot_seconds: float
-    latest_seconds: float | None
+    boot_seconds: float  # from launch to submission, as asked
+    latest_seconds: float | None  # the deadline from submission on: without the boot of the machines
     curve: tuple[CurvePoint, ...]
     alternatives: tuple[Alternative, ...]
     decision: ShownDecision | None
-    out_of_reach: str
-    most_probable: Alternative | None
+    out_of_reach: str  # why there is no decision although there is a goal
+    most_probable: Alternative | None  # what keeps to a goal out of reach most probably
     runners_up: tuple[Alternative, ...]
+    # by the extended Amdahl model; null where the model has learned from no production run
     second_opinion: SecondOpinion | None
-    offered_types: dict[str, str]
-    skipped_types: dict[str, str]
+    offered_types: dict[str, str]  # those that the choice is among, with the ids of their models
+    skipped_types: dict[str, str]  # those that are not compared, and why
+    # what replay of runs says, of the model's type first, then of the job's others
     replays: tuple[Replay, ...]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.documents.profiles import BottleneckReport, ReplayOpinion, TwoOpinions
 from airflow_provider_ernest.exceptions import StoreError
 from airflow_provider_ernest.store.store import ModelStore
+from airflow_provider_ernest.views.answer import Answer
 from airflow_provider_ernest.views.prediction import Prediction, prediction
 from airflow_provider_ernest.views.prediction_request import PredictionRequest
 from tests import examples
@@ -33,8 +35,12 @@ def tiles(shown: Prediction) -> dict[str, tuple[str, tuple[str, ...], str]]:
     return {each.name: (each.value, each.notes, each.tone) for each in shown.answer.tiles}
 
 
+def checks_of(answer: Answer) -> dict[str, bool | None]:
+    return {each.name: each.passed for each in answer.checks}
+
+
 def checks(shown: Prediction) -> dict[str, bool | None]:
-    return {each.name: each.passed for each in shown.answer.checks}
+    return checks_of(shown.answer)
 
 
 def keep_replay(store: ModelStore, by: Model, *, dag_id: str = "sizing", **seconds: float) -> None:
@@ -86,8 +92,20 @@ class TestTiles:
         assert "chance" not in tiles(ask(store, trained))
         told = ask(store, trained, price_per_hour=None)
         assert "cost" not in tiles(told)
-        assert told.answer.headline.startswith("Fastest: ")
+        assert told.answer.headline.startswith("Fewest machine-hours tried: ")
         assert {row.cost for row in told.answer.rows} == {None}
+
+    def test_without_a_question_todays_size_is_shown_else_the_cheapest_that_was_tried(
+        self, store: ModelStore, trained: Model
+    ):
+        asked = {"max_executors": 60}
+        shown = ask(store, trained, **asked).answer
+        assert shown.headline.startswith("Cheapest tried: ")
+        assert checks_of(shown)["size"] is True
+        assert {row.extrapolates for row in shown.rows} == {""}
+        store.save(produced(trained, days=1, executors=7))
+        today = ask(store, trained, **asked).answer
+        assert today.headline.startswith("Today: 7 machines of m5.large: ")
 
 
 class TestRows:
@@ -222,6 +240,31 @@ class TestCaution:
         assert caution.words.startswith(f"Predictions for {wrong}")
         assert checks(shown)["drift"] is (None if is_own else False)
         assert tiles(shown)["kept"][0] == "none yet"
+
+    def test_checks_and_footnotes_are_of_the_type_that_is_shown_and_name_it(
+        self, store: ModelStore, trained: Model
+    ):
+        most = max(run.executors for run in trained.observations)
+        other = model(days=2, instance_type="r5.large", price=0.01, method="averaging")
+        kept = tuple(run for run in other.observations if run.executors < most)
+        store.save(replace(other, observations=kept))
+        shown = ask(store, trained, deadline_seconds=300.0, max_executors=most).answer
+        (size,) = [each.words for each in shown.checks if each.name == "size"]
+        assert size.startswith("r5.large: ")
+        assert f"to {max(run.executors for run in kept)} machines were tried" in size
+        footnotes = [row for row in shown.rows if row.extrapolates]
+        assert all(row.extrapolates.startswith(f"{row.instance_type}: ") for row in footnotes)
+
+    def test_a_goal_out_of_reach_says_why_and_advises_what_would_help(
+        self, store: ModelStore, trained: Model
+    ):
+        floor = ask(store, trained, deadline_seconds=2.0, min_executors=2).answer.caution.words
+        assert "No number of machines of m5.large ends before about " in floor
+        assert "fixed work" in floor
+        assert "allow more" not in floor
+        assert "less certainty" not in floor
+        few = ask(store, trained, deadline_seconds=300.0, max_executors=2).answer.caution.words
+        assert few.endswith(" Allow more machines.")
 
     def test_a_size_beyond_what_was_tried_says_so(self, store: ModelStore, trained: Model):
         shown = ask(store, trained, deadline_seconds=300.0, min_executors=30, max_executors=32)
