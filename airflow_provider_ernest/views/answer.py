@@ -238,6 +238,10 @@ class Asked:
         """The type of machine of that model."""
         return self.shown_model.instance_type
 
+    def of(self, instance_type: str) -> str:
+        """Which type is spoken of, before what is said; empty where there is one alone."""
+        return f"{instance_type}: " if len(self.choice.offers) > 1 else ""
+
     @property
     def own(self) -> Standing:
         """How the model itself stands."""
@@ -284,8 +288,7 @@ class Asked:
 def answer_of(asked: Asked, replays: Sequence[Replay]) -> Answer:
     """Return the answer. The replays may be of any type of machine."""
     shown = asked.shown
-    # Of several types it is said which one is spoken of.
-    of = f"{asked.shown_type}: " if len(asked.choice.offers) > 1 else ""
+    of = asked.of(asked.shown_type)
     checks = tuple(replace(each, words=f"{of}{each.words}") for each in _checks(asked, replays))
     return Answer(
         headline=_headline(asked),
@@ -582,7 +585,7 @@ def _rows(asked: Asked) -> Iterator[AnswerRow]:
             roles=tuple(roles),
             cost=each.cost if asked.is_priced else None,
             probability=each.probability if asked.limits else None,
-            extrapolates=each.extrapolates and f"{each.instance_type}: {each.extrapolates}",
+            extrapolates=each.extrapolates and f"{asked.of(each.instance_type)}{each.extrapolates}",
             is_chosen=each == asked.shown,
             is_actual=False,
         )

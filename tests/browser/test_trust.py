@@ -117,7 +117,7 @@ def test_the_conditions_open_what_it_was_trained_under_and_what_was_noted(page: 
 def test_a_replay_that_breaks_the_deadline_leads_and_opens_its_numbers(site: Site, visit):
     model = site.seeded.nightly_join
     # A size of its own type that production has not shown.
-    asked = {"price_per_hour": 0.1, "deadline_seconds": 300}
+    asked = {"price_per_hour": 0.01, "min_executors": 22}
     told = predicted(site, model, **asked)
     (replay,) = [each for each in told["replays"] if each["instance_type"] == model.instance_type]
     assert told["answer"]["caution"]["about"] == "replay"
