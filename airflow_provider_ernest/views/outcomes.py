@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 from airflow_provider_ernest.documents.base import Origin, time_of
 from airflow_provider_ernest.documents.decisions import Decision, DecisionRecord, ProductionRun
-from airflow_provider_ernest.documents.models import UNEXPLAINED
+from airflow_provider_ernest.documents.models import BELIEFS, UNEXPLAINED
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.learning.freshness import DRIFTING, FRESH, STALE, Evidence, Lineage, State
 from airflow_provider_ernest.settings.billing import HOUR_SECONDS, TOLERANCE
@@ -370,11 +370,13 @@ def range_badge(seconds: float | None, likely: tuple[float, float] | None, *, is
 
 @lru_cache(1024)
 def _is_known(terms: tuple[str, ...]) -> bool:
-    """Whether this version can compute the terms; imports numpy, which others here do without."""
+    """Whether this version can compute the terms; imports numpy for others than the usual ones."""
+    if {belief.name for belief in BELIEFS}.issuperset(terms):
+        return True
     from airflow_provider_ernest.prediction.terms import check_terms
 
     try:
-        return not terms or bool(check_terms(terms))
+        return bool(check_terms(terms))
     except InvalidParameterError:
         return False
 
