@@ -524,5 +524,5 @@ class Posterior:
 
     def noise_variance(self, seconds: FloatArray) -> FloatArray:
         """Of log(seconds) of single runs, by draw, shape (k, q); the seconds are of shape (q,) or (k, q)."""
-        levels = np.maximum(self.prior.noise, self.evidence.points.least_noise)[self.draws.noise]
+        levels = self.evidence.points.noise_levels(self.prior)[self.draws.noise]
         return noise_variance(levels[:, None], seconds, self.prior)

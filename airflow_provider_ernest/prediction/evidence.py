@@ -11,7 +11,7 @@ question.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Unpack
 
@@ -110,13 +110,16 @@ class Points:
         """Whether several runs confirm a point, so that it is no mistake."""
         return np.asarray(self.agreeing | (self.repetitions >= SURE_REPETITIONS), dtype=np.bool_)
 
+    def noise_levels(self, prior: AveragingPrior) -> FloatArray:
+        """Relative noise of single runs by each level of the prior, no less than they show, shape (k,)."""
+        return np.asarray(np.maximum(prior.noise, self.least_noise), dtype=np.float64)
+
     def at(self, which: NDArray[np.bool_]) -> Points:
         """The points where the mask of shape (n,) is true, and their runs."""
         positions = np.cumsum(which) - 1
-        of_runs = positions[self.point_of_run[which[self.point_of_run]]]
         kept = ("point_of_run", "least_noise")
         columns = {name: column[which] for name, column in vars(self).items() if name not in kept}
-        return Points(**columns, least_noise=self.least_noise, point_of_run=of_runs)
+        return replace(self, **columns, point_of_run=positions[self.point_of_run[which[self.point_of_run]]])
 
 
 def points_of(**runs: Unpack[ObservedColumns]) -> Points:
@@ -362,15 +365,17 @@ def _seen_kinks(points: Points) -> list[Kink]:
     if not asked or squared < len(workers) * 10.0 ** (-2 * ROUNDING_DIGITS):
         return []
 
-    def error(kink: Kink) -> float:
-        return _squared_error(points, scale / kink.busy(workers))
-
+    worths: tuple[float, ...] = (0.0, WORTH_BEYOND)
+    if len(asked) < COUNTS_WITHIN:
+        asked, worths = asked[-MOST_PLATEAUS:], worths[:1]
+    errors = {
+        kink: _squared_error(points, scale / kink.busy(workers))
+        for kink in (Kink(most_workers=most, worth_beyond=worth) for most in asked for worth in worths)
+    }
     kinks = {Kink(most_workers=most) for most in asked[-MOST_PLATEAUS:]}
-    if len(asked) >= COUNTS_WITHIN:
-        for worth in (0.0, WORTH_BEYOND):
-            kinks.add(min((Kink(most_workers=most, worth_beyond=worth) for most in asked), key=error))
-    near = [kink for kink in kinks if error(kink) < NEARER * squared]
-    return sorted(near, key=lambda kink: (kink.most_workers, kink.worth_beyond))
+    for worth in worths:
+        kinks.add(min((kink for kink in errors if kink.worth_beyond == worth), key=errors.__getitem__))
+    return [kink for kink in errors if kink in kinks and errors[kink] < NEARER * squared]
 
 
 def _squared_error(points: Points, *columns: FloatArray) -> float:
@@ -417,8 +422,8 @@ def _errors(
     """Inverse covariances of the points' errors, (r, g, k, n, n), and half their log-determinants."""
     together = shared_deviation(prior, points.configurations, points.configurations)
     discrepancy = np.array(prior.discrepancy)[None, :, None, None, None] ** 2 * together
-    levels = np.maximum(prior.noise, points.least_noise)
-    noise = points.noise_factors * noise_variance(levels[:, None], points.seconds, prior)
+    levels = points.noise_levels(prior)[:, None]
+    noise = points.noise_factors * noise_variance(levels, points.seconds, prior)
     noise = noise + points.replay_variance
     apart = (outside * prior.disturbed_spread**2)[:, None, None, :]
     covariances = (
