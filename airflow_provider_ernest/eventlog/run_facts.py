@@ -390,7 +390,7 @@ def _spans(log: EventLog, since: float) -> list[tuple[float, float]]:
     return found
 
 
-def why_not_counted(log: EventLog) -> NotCounted | None:
+def why_not_counted(log: EventLog, sizes: Sizes | None = None) -> NotCounted | None:
     """The most telling reason why a run does not count; None if it does."""
     if log.is_streaming and not _is_batch(log):
         return A_STREAM
@@ -398,7 +398,7 @@ def why_not_counted(log: EventLog) -> NotCounted | None:
         return NotCounted(reason)
     if any(each.executor_id == DRIVER for each in log.executors):
         return IN_DRIVER
-    reason = _trouble_with_machines(log)
+    reason = _trouble_with_machines(log, sizes or Sizes(log))
     if not reason and not log.task_columns.succeeded.any():
         reason = "no task succeeded"
     reason = reason or why_not_whole(log)
@@ -439,8 +439,7 @@ def _failure_of(log: EventLog) -> str:
     return "its last query failed" if query is not None and is_last and query.failed else ""
 
 
-def _trouble_with_machines(log: EventLog) -> str:
-    sizes = Sizes(log)
+def _trouble_with_machines(log: EventLog, sizes: Sizes) -> str:
     cluster = log.properties.get(DATABRICKS_CLUSTER)
     is_job_cluster = cluster is None or JOB_CLUSTER.fullmatch(cluster)
     if not is_job_cluster and log.properties.get("spark.databricks.clusterSource") != "JOB":

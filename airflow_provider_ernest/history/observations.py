@@ -563,7 +563,7 @@ _STATED_NAMES = (
 def past_run(log: EventLog, *, event_log: str) -> PastRun:
     """What an event log tells of its run; `jobs.JobNames` makes the recurring job's name of its `job`."""
     sizes = Sizes(log)
-    not_counted = why_not_counted(log)
+    not_counted = why_not_counted(log, sizes)
     workers = [each for each in log.executors if each.executor_id != DRIVER]
     # On Kubernetes an executor tells the address of its pod: nothing tells which of them shared a node.
     hosts = 0 if log.master.startswith("k8s") else len({each.host for each in workers})
