@@ -470,11 +470,8 @@ def _floor(asked: Asked, nearest: Alternative) -> str:
         )
     enough = next(size for size, each in zip(MANY, seconds, strict=True) if each <= deadline)
     helps = ["ask for less certainty"] if nearest.seconds <= deadline else []
-    helps += (
-        [f"allow more {asked.unit}s"]
-        if enough > max(each.executors for each in asked.choice.alternatives)
-        else []
-    )
+    if enough > max(each.executors for each in asked.choice.alternatives):
+        helps.append(f"allow more {asked.unit}s")
     return f"{' or '.join(helps).capitalize()}." if helps else ""
 
 
