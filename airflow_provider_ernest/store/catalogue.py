@@ -27,7 +27,7 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 import airflow_provider_ernest.store.files as storage
-from airflow_provider_ernest.documents.base import SCHEMA, Document, Interval, Record, Stored
+from airflow_provider_ernest.documents.base import SCHEMA, Document, Record, Stored
 from airflow_provider_ernest.documents.decisions import DecisionRecord, ProductionRun
 from airflow_provider_ernest.documents.models import Model, ModelMark, training_dollars
 from airflow_provider_ernest.documents.profiles import BottleneckReport, ProfileRecord
@@ -242,7 +242,6 @@ class CatalogueEntry(Document):
     executors: int | None = None  # decided or run on
     seconds: float | None = None
     predicted_seconds: float | None = None
-    likely_seconds: Interval | None = None
     is_unusual: bool = False
     is_unlikely: bool = False
     base_model_id: str | None = None
@@ -286,7 +285,6 @@ def entry_of(record: Record) -> CatalogueEntry:
             "warnings": len(record.decision.warnings),
             "executors": record.decision.config.executors,
             "predicted_seconds": record.decision.predicted_seconds,
-            "likely_seconds": record.decision.likely_seconds,
             "predicted_cost": record.decision.predicted_run_cost,
             "probability": record.decision.probability,
             "price_per_hour": record.decision.price_per_hour,

@@ -13,27 +13,25 @@ from functools import cached_property, partial
 
 from airflow_provider_ernest.decision.deciding import Choice, possible
 from airflow_provider_ernest.decision.goals import cheapest_that_meets, chosen, fastest, next_faster
-from airflow_provider_ernest.documents.decisions import Alternative, Configuration, Decision
+from airflow_provider_ernest.documents.decisions import Alternative, Decision
 from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.documents.profiles import BottleneckReport
 from airflow_provider_ernest.documents.profiles import ReplayOpinion as StoredOpinion
 from airflow_provider_ernest.exceptions import ErnestError, InfeasibleGoalError, StoreError
-from airflow_provider_ernest.learning.freshness import DRIFTING, FRESH
+from airflow_provider_ernest.learning.freshness import DRIFTING, FRESH, STALE
 from airflow_provider_ernest.prediction.predict import ModelForecast, predict_seconds
 from airflow_provider_ernest.settings.goal import MAX_ERROR_PERCENT
 from airflow_provider_ernest.store.catalogue import CatalogueEntry
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.views.clarity import MOST_REPORTS, report_of_models
 from airflow_provider_ernest.views.loaded import Readable, newest_models
-from airflow_provider_ernest.views.outcomes import (
-    BAD,
-    GOOD,
-    PLAIN,
-    WARNING,
-    Badge,
-    Standing,
-    is_inaccurate,
-    range_badge,
+from airflow_provider_ernest.views.outcomes import BAD, WARNING, Standing, is_inaccurate
+from airflow_provider_ernest.views.sentence import (
+    WOULD_DO,
+    Proposal,
+    Today,
+    limits_in_words,
+    sentence,
 )
 from airflow_provider_ernest.views.view import view_of
 from airflow_provider_ernest.words import (
@@ -42,10 +40,7 @@ from airflow_provider_ernest.words import (
     counted,
     dollars,
     duration,
-    duration_range,
-    executors,
     percentage,
-    probability,
     unit,
 )
 
@@ -142,17 +137,6 @@ def latest_seconds(choice: Choice) -> float | None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tile:
-    """A figure of the decision."""
-
-    name: str  # executors, time, cost, chance or kept
-    label: str
-    value: str
-    notes: tuple[str, ...] = ()
-    tone: str = PLAIN  # good, warning, bad, or empty where it is neither
-
-
-@dataclass(frozen=True, kw_only=True)
 class Caution:
     """What to know before the answer is acted on."""
 
@@ -178,10 +162,10 @@ class AnswerRow:
     roles: tuple[str, ...]
     executors: int
     instance_type: str
-    seconds: float  # predicted, from submission to end; of the last run those that it took
+    seconds: float  # predicted, from submission to end; of today those that runs take
     likely_seconds: tuple[float, float] | None = None
-    cost: float | None  # in dollars, likewise; null where no price is known
-    probability: float | None = None  # that the goal is kept; of the last run null
+    cost: float | None  # in dollars, likewise; null without a price
+    probability: float | None = None  # that the goal is kept; of today null
     is_chosen: bool = False
     is_actual: bool = False
     extrapolates: str = ""  # why the observations do not support it; empty where they do
@@ -191,11 +175,11 @@ class AnswerRow:
 class Answer:
     """What to do, and how far to believe it."""
 
-    headline: str
-    badge: Badge | None  # the 80 % range of the time, relative to it; null where none is known
-    tiles: tuple[Tile, ...]
+    sentence: str  # today's size, and the one that is shown
+    today: Today | None
+    facts: tuple[str, ...]  # what is paid a month, what for, how many deadlines were kept
     caution: Caution | None  # the most important; null where there is none
-    rows: tuple[AnswerRow, ...]  # at most five, from the cheapest to the fastest, then the last run
+    rows: tuple[AnswerRow, ...]  # at most five, from the cheapest to the fastest, then today
     # what the chosen costs more than the plainly cheapest or fastest, and what that buys; or empty
     worth: str
     checks: tuple[Check, ...]
@@ -225,8 +209,8 @@ class Asked:
     @property
     def today(self) -> int | None:
         """The executors of the last run on the model's type; None without one."""
-        last = self.own.last_run
-        return last.executors if last and last.instance_type == self.model.instance_type else None
+        today = self.own.today
+        return today.executors if today and today.instance_type == self.model.instance_type else None
 
     @cached_property
     def shown_model(self) -> Model:
@@ -258,11 +242,6 @@ class Asked:
         return unit(self.model.executors_per_machine)
 
     @property
-    def is_guess(self) -> bool:
-        """Whether the model of what is shown may no longer hold, or nothing near was tried."""
-        return self.standing.state.name != FRESH or bool(self.shown and self.shown.extrapolates)
-
-    @property
     def tried(self) -> list[Alternative]:
         """The configurations of the model's type within what was tried; all of them where none is."""
         own_type = self.model.instance_type
@@ -270,30 +249,51 @@ class Asked:
         return [each for each in own if not each.extrapolates] or own
 
     @property
-    def role(self) -> str:
-        """What is shown where nothing is asked."""
-        if self.shown and self.shown.executors == self.today:
-            return "Today"
-        return "Cheapest tried" if self.is_priced else f"Fewest {self.unit}-hours tried"
+    def limits(self) -> str:
+        """The limits in words; empty if there are none."""
+        return limits_in_words(self.choice.goal.deadline_seconds, self.choice.goal.budget_dollars)
 
     @property
-    def limits(self) -> str:
-        """The limits in words, such as "the deadline of 7 min"; empty if there are none."""
-        deadline, budget = self.choice.goal.deadline_seconds, self.choice.goal.budget_dollars
-        limits = [] if deadline is None else [f"the deadline of {duration(deadline)}"]
-        limits += [] if budget is None else [f"the budget of {dollars(budget)}"]
-        return " and ".join(limits)
+    def proposal(self) -> Proposal | None:
+        """What is shown, for the sentence."""
+        shown, parts = self.shown, self.decision.cost_parts if self.decision else None
+        if shown is None:
+            return None
+        return Proposal(
+            config=shown.config,
+            composition=shown.composition,
+            bounds=shown.bounds,
+            seconds=shown.seconds,
+            likely_seconds=shown.likely_seconds,
+            cost=(shown.cost or 0.0) - (parts.training if parts else 0.0) if self.is_priced else None,
+            probability=shown.probability,
+            confidence=self.choice.goal.confidence,
+            limits=self.limits,
+            is_out_of_reach=self.error is not None,
+            role=WOULD_DO if self.decision or self.error else f"would be the {self.role.lower()}",
+            doubt=DOUBTS.get(self.standing.state.name, GUESS if shown.extrapolates else ""),
+        )
+
+    @property
+    def role(self) -> str:
+        """Of what is shown where nothing is asked."""
+        if self.shown and self.shown.executors == self.today:
+            return "As today"
+        return "Cheapest tried" if self.is_priced else f"Fewest {self.unit}-hours tried"
+
+
+DOUBTS = {DRIFTING: "by predictions that no longer hold", STALE: "by the model from before the change"}
+GUESS = "by a guess"  # beyond what was tried
 
 
 def answer_of(asked: Asked, replays: Sequence[Replay]) -> Answer:
     """Return the answer. The replays may be of any type of machine."""
-    shown = asked.shown
     of = asked.of(asked.shown_type)
     checks = tuple(replace(each, words=f"{of}{each.words}") for each in _checks(asked, replays))
     return Answer(
-        headline=_headline(asked),
-        badge=range_badge(shown.seconds, shown.likely_seconds, is_guess=asked.is_guess) if shown else None,
-        tiles=tuple(_tiles(shown, asked)) if shown else (),
+        sentence=sentence(asked.own.today, asked.proposal) or str(asked.error or ""),
+        today=asked.own.today,
+        facts=tuple(filter(None, _facts(asked))),
         caution=next(_cautions(asked, checks), None),
         rows=tuple(_rows(asked)),
         worth=asked.decision.worth if asked.decision else "",
@@ -319,57 +319,6 @@ def _ratio(one: float | None, other: float) -> float:
     return max(one / other, other / one) if one else math.inf
 
 
-def _of_type(size: Configuration | Alternative) -> str:
-    return executors(size.executors, size.instance_type, executors_per_machine=size.executors_per_machine)
-
-
-def _headline(asked: Asked) -> str:
-    shown = asked.shown
-    if shown is None:
-        return str(asked.error) if asked.error else "Nothing can be predicted."
-    paid = f" for {dollars(shown.cost)}" if asked.is_priced else ""
-    of_types = " + ".join(map(_of_type, shown.composition or (shown,)))
-    said = f"{of_types}: {duration(shown.seconds)}{paid}"
-    chance = f"{probability(shown.probability or 0.0)} chance"
-    if asked.error:
-        return f"Out of reach: {asked.limits}. Nearest: {said}, {chance}"
-    if not asked.decision:
-        return f"{asked.role}: {said}"
-    return f"{said}, {chance}" if asked.limits else said
-
-
-def _tiles(shown: Alternative, asked: Asked) -> Iterator[Tile]:
-    goal, likely, last = asked.choice.goal, shown.likely_seconds, asked.own.last_run
-    mixed = " + ".join(f"{part.executors} {part.instance_type}" for part in shown.composition)
-    yield Tile(
-        name="executors",
-        label="Nearest" if asked.error else f"{asked.unit}s".capitalize() if asked.decision else asked.role,
-        value=mixed or str(shown.config),
-        notes=_notes(
-            f"of {shown.instance_type}",
-            f"last run: {count(last.executors)}" if last and last.executors else "",
-        ),
-        tone=BAD if asked.error else PLAIN,
-    )
-    between = f"{duration_range(likely)} in 80 % of runs" if likely else ""
-    yield Tile(name="time", label="Time", value=duration(shown.seconds), notes=_notes(between))
-    if asked.is_priced:
-        month = asked.own.runs_per_month or 0.0
-        runs = counted(round(month), "run")
-        a_month = f"{dollars((shown.cost or 0.0) * month)} a month, by {runs}" if round(month) else ""
-        notes = _notes(a_month, _paid_for(asked.decision))
-        yield Tile(name="cost", label="Cost of a run", value=dollars(shown.cost), notes=notes)
-    if asked.limits and shown.probability is not None and (asked.decision or asked.error):
-        yield Tile(
-            name="chance",
-            label="Chance to meet it" if goal.budget_dollars else "Chance to meet the deadline",
-            value=probability(shown.probability, goal.confidence),
-            notes=(asked.limits.removeprefix("the "), f"asked: {confidence(goal.confidence)}"),
-            tone=BAD if not shown.feasible else WARNING if asked.is_guess else GOOD,
-        )
-    yield _kept(asked)
-
-
 def _paid_for(decision: Decision | None) -> str:
     """Costs that are not for the machines; empty if there are none."""
     parts = decision.cost_parts if decision else None
@@ -380,24 +329,16 @@ def _paid_for(decision: Decision | None) -> str:
     return f"of it {', '.join(told)}" if told else ""
 
 
-def _kept(asked: Asked) -> Tile:
-    standing, deadlines = asked.standing, asked.standing.deadlines
-    if not deadlines.judged:
-        none = "no run with a deadline yet" if standing.last_run else "no production run yet"
-        return Tile(name="kept", label="Deadlines kept", value="none yet", notes=(none,))
-    kept = {None: "", True: "last run: kept", False: "last run: missed"}[standing.last_kept]
-    tone = WARNING if deadlines.missed else GOOD
-    return Tile(
-        name="kept",
-        label="Deadlines kept",
-        value=f"{count(deadlines.kept)} of {count(deadlines.judged)}",
-        notes=_notes(kept, f"asked: {confidence(deadlines.asked)}" if deadlines.asked else ""),
-        tone=BAD if deadlines.is_short or standing.last_kept is False else tone,
-    )
-
-
-def _notes(*words: str) -> tuple[str, ...]:
-    return tuple(filter(None, words))
+def _facts(asked: Asked) -> Iterator[str]:
+    today, deadlines = asked.own.today, asked.standing.deadlines
+    if today and today.cost_per_month is not None:
+        runs = counted(round(today.runs_per_month or 0.0), "run")
+        yield f"Paid about {dollars(today.cost_per_month)} a month, by {runs}"
+    yield _paid_for(asked.decision)
+    if deadlines.judged:
+        last = {None: "", True: ", the last one too", False: ", the last one not"}[asked.standing.last_kept]
+        wanted = f" (asked: {confidence(deadlines.asked)})" if deadlines.asked else ""
+        yield f"Deadlines kept: {count(deadlines.kept)} of {count(deadlines.judged)}{last}{wanted}"
 
 
 REMEDIES = {
@@ -422,6 +363,10 @@ def _drifts(asked: Asked) -> Iterator[Caution]:
 def _cautions(asked: Asked, checks: Sequence[Check]) -> Iterator[Caution]:
     """Cautions, the most important first."""
     yield from _drifts(asked)
+    deadlines = asked.standing.deadlines
+    if deadlines.is_short:
+        words = f"Fewer deadlines were kept than asked: {deadlines.kept} of {deadlines.judged}."
+        yield Caution(words=words, about="history", tone=BAD)
     if asked.error:
         yield Caution(words=_out_of_reach(asked, asked.error), about="question", tone=BAD)
     failed = {each.name: each.words for each in checks if each.passed is False}
@@ -569,7 +514,7 @@ def _compared(asked: Asked, shown: Alternative) -> list[tuple[str, Alternative |
 
 
 def _rows(asked: Asked) -> Iterator[AnswerRow]:
-    """The compared configurations, each once with all its roles, and the last run."""
+    """The compared configurations, each once with all its roles, and today."""
     found: dict[object, tuple[Alternative, list[str]]] = {}
     for role, each in _compared(asked, asked.shown) if asked.shown else ():
         if each is not None:
@@ -586,13 +531,14 @@ def _rows(asked: Asked) -> Iterator[AnswerRow]:
             is_chosen=each == asked.shown,
             is_actual=False,
         )
-    last = asked.own.last_run
-    if last and last.executors and last.seconds is not None:
-        yield AnswerRow(
-            roles=("Last run",),
-            executors=last.executors,
-            instance_type=last.instance_type,
-            seconds=last.seconds,
-            cost=last.cost,
+    if today := asked.own.today:
+        yield view_of(
+            AnswerRow,
+            today,
+            roles=("Before Ernest" if today.is_past else "Today",),
             is_actual=True,
+            likely_seconds=None,
+            probability=None,
+            is_chosen=False,
+            extrapolates="",
         )

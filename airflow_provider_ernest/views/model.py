@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 
@@ -31,7 +31,7 @@ from airflow_provider_ernest.views import loaded, outcomes
 from airflow_provider_ernest.views.prediction_request import PredictionRequest, request_of
 from airflow_provider_ernest.views.survey import lateness
 from airflow_provider_ernest.views.view import view_of
-from airflow_provider_ernest.words import unit
+from airflow_provider_ernest.words import counted, dollars, duration, unit
 
 MOST_DECISIONS = 50
 MOST_MARKS = 50
@@ -220,6 +220,7 @@ class ModelPage:
     """A model and all that is known of it.
 
     Attributes:
+        retrain: what a new training does and costs, in words; null where the reader may not start it.
         late: when today's size stops keeping the deadline, by the newest survey; empty where nothing tells.
         versions: newest first.
         marks: newest first, at most 50, of the versions that learn on from each other.
@@ -232,6 +233,7 @@ class ModelPage:
 
     model: ModelFacts
     state: State
+    retrain: str | None
     late: str
     badges: tuple[outcomes.Badge, ...]
     is_newest: bool
@@ -255,6 +257,7 @@ def model_page(
     entries: Sequence[CatalogueEntry],
     *,
     readable: loaded.Readable,
+    may_trigger: Callable[[str], bool] = lambda _: False,
     link: loaded.ApplicationLink = loaded.no_link,
 ) -> ModelPage:
     """Return what the page of a model shows, by what readable DAGs made; raises StoreError.
@@ -277,6 +280,7 @@ def model_page(
     return ModelPage(
         model=_facts(model),
         state=state,
+        retrain=_retraining(model) if model.origin and may_trigger(model.origin.dag_id) else None,
         late=_late(store, model.job) if entries else "",
         badges=outcomes.badges_of(entry_of(model), state),
         is_newest=versions[0].model_id == model.id,
@@ -300,6 +304,24 @@ def model_page(
             price=price,
             training_dollars=sum(filter(None, map(training_dollars, trained))) or None,
         ),
+    )
+
+
+def _retraining(model: Model) -> str:
+    """What a run that is told to retrain does, and what the last training took."""
+    samples = [
+        run
+        for run in model.observations[: len(model.observations) - len(model.learned_from)]
+        if not run.from_history
+    ]
+    if not samples:
+        return "Its run reads the past runs anew, fits a new model, and goes on to production."
+    cost = training_dollars(model)
+    took = duration(sum(run.startup_seconds + run.seconds for run in samples))
+    paid = took if cost is None else f"{dollars(cost)} and {took}"
+    return (
+        f"Its run makes sample runs anew and a new model, then goes on to production. The last "
+        f"{counted(len(samples), 'sample run')} took {paid}."
     )
 
 

@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from operator import attrgetter
 from typing import Any
 
 from airflow_provider_ernest.documents.base import time_of
-from airflow_provider_ernest.learning.freshness import DRIFTING, FRESH, STALE, Lineage
+from airflow_provider_ernest.documents.surveys import Survey
+from airflow_provider_ernest.learning.freshness import DRIFTING, FRESH, STALE, Lineage, State
 from airflow_provider_ernest.settings.goal import MAX_ERROR_PERCENT
 from airflow_provider_ernest.settings.values import read_name
 from airflow_provider_ernest.store.catalogue import DECISION, MODEL, PRODUCTION_RUN, CatalogueEntry
 from airflow_provider_ernest.views import outcomes
 from airflow_provider_ernest.views.loaded import Readable, visible_entries
-from airflow_provider_ernest.views.survey import StoredSurvey
+from airflow_provider_ernest.views.sentence import Today, today_of
+from airflow_provider_ernest.views.survey import StoredSurvey, late_in, stored_survey
 from airflow_provider_ernest.views.view import view_of
+from airflow_provider_ernest.words import count
 
 STATES = (FRESH, STALE, DRIFTING)
 """States, from healthy to urgent."""
+
+ATTENTION = "attention"
+FILTERS = (ATTENTION, *STATES)
 
 MOST_ROWS = 200
 
@@ -29,21 +36,29 @@ SECONDS_TILL_STOPPED = 62 * 86_400.0
 
 
 @dataclass(frozen=True, kw_only=True)
+class Need:
+    """Why a job needs attention, and what to do."""
+
+    words: str
+    dollars_per_month: float | None  # what it spends a month, or would save; null where unknown
+    action: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class ModelRow:
-    """A job on a type of machine: its newest model, decision and production run. Null for what is not known.
+    """A job on a type of machine: what its runs take today, its newest model and decision. Null for unknown.
 
     Attributes:
         dag_id: null where the command line made the model.
         state: "fresh", "stale" or "drifting" (its predictions have missed too often).
-        executors: of the newest decision, else of the last run.
-        machines_type: theirs, where it is another than that of the model, or a mix.
-        predicted_seconds: of the last run; of the newest decision where there was none.
+        need: null where nothing is to be done.
+        executors: today's; where there was no run those of the newest decision, as are seconds and cost.
+        executors_type: theirs, where it is another than that of the model, or a mix.
+        cost: in dollars, of a run.
+        is_predicted: whether size, seconds and cost are those of a decision that no run went by yet.
         error_percent: of the last run: positive where the prediction was too high.
         is_far_off: whether the last run was outside its 95 % interval, or is more than 25 % off.
-        cost: dollars that the last run cost, else those predicted by the newest decision.
-        runs_per_month: null where fewer than two are known, all are of one day, or the last is of two months
-            ago.
-        dollars_per_month: at the median cost of the newest five runs.
+        dollars_per_month: that are paid; null where the last run is of two months ago.
         cost_before: the median of the runs before the first decision.
         saved_per_month: what as many runs cost less than before; negative where they cost more.
         production_runs: of the job on that type, by any model, and those on types without a model of their
@@ -60,15 +75,15 @@ class ModelRow:
     max_error_percent: float | None
     state: str
     badges: tuple[outcomes.Badge, ...]
+    need: Need | None
     executors: int | None
     executors_type: str | None
     is_fallback: bool
     seconds: float | None
-    predicted_seconds: float | None
+    cost: float | None
+    is_predicted: bool
     error_percent: float | None
     is_far_off: bool
-    cost: float | None
-    is_cost_predicted: bool
     runs_per_month: float | None
     dollars_per_month: float | None
     cost_before: float | None
@@ -116,6 +131,7 @@ def _kept_share(row: ModelRow) -> tuple[float, int] | None:
 
 
 SORTS: dict[str, Callable[[ModelRow], Any]] = {
+    "need": lambda row: row.need and (row.need.dollars_per_month or 0.0),
     "job": lambda row: row.job.casefold(),
     "executors": attrgetter("executors"),
     "seconds": attrgetter("seconds"),
@@ -136,30 +152,35 @@ def list_models(
     *,
     readable: Readable,
     search: str = "",
-    sort: str = "month",
+    sort: str = "need",
     descending: bool = True,
     state: str | None = None,
     offset: int = 0,
     limit: int = 25,
     now: datetime,
-    survey: StoredSurvey | None = None,
+    survey: Survey | None = None,
 ) -> Models:
     """Return one page of the models that a person may see, of the entries of the whole catalogue.
 
     Entries of DAGs that may not be read are left out, also of states and numbers. The words of `search` must
     all occur, ignoring case, in job, type or DAG. Rows without a value to `sort` by (see `SORTS`) come last;
-    ties go by the dollars of a run, descending, then by job and instance type. `now` has a time zone.
+    ties go by the dollars of a month, then of a run, then by job and type. `now` has a time zone. The
+    survey is the newest that the person may see.
 
     Raises:
         InvalidParameterError: there is no such order or state.
     """
     read_name(tuple(SORTS), "sort", sort)
     if state:
-        read_name(STATES, "state", state)
-    found = list(_matching(visible_entries(entries, readable), search.casefold().split(), now))
+        read_name(FILTERS, "state", state)
+    late = {each.job: late_in(each, survey.at) for each in survey.jobs} if survey else {}
+    found = list(_matching(visible_entries(entries, readable), search.casefold().split(), now, late))
     counts = Counter(row.state for row in found)
-    rows = [row for row in found if not state or row.state == state]
-    rows.sort(key=lambda row: (-(row.cost or 0.0), row.job, row.instance_type))
+    counts[ATTENTION] = sum(row.need is not None for row in found)
+    rows = [row for row in found if not state or row.state == state or (row.need and state == ATTENTION)]
+    rows.sort(
+        key=lambda row: (-(row.dollars_per_month or 0.0), -(row.cost or 0.0), row.job, row.instance_type)
+    )
     valued = [(SORTS[sort](row), row) for row in rows]
     known = sorted(
         (each for each in valued if each[0] is not None), key=lambda each: each[0], reverse=descending
@@ -169,10 +190,10 @@ def list_models(
         total=len(rows),
         offset=offset,
         limit=limit,
-        counts={name: counts[name] for name in STATES},
+        counts={name: counts[name] for name in FILTERS},
         per_month=_total((row.job, row.dollars_per_month) for row in rows),
         saved_per_month=_total((row.job, row.saved_per_month) for row in rows),
-        survey=survey,
+        survey=stored_survey(survey.id) if survey else None,
         rows=tuple(ordered[offset : offset + limit]),
     )
 
@@ -190,8 +211,10 @@ def _total(amounts: Iterable[tuple[str, float | None]]) -> Total:
     )
 
 
-def _matching(entries: Sequence[CatalogueEntry], words: Sequence[str], now: datetime) -> Iterator[ModelRow]:
-    """The models in which all the words occur, unordered."""
+def _matching(
+    entries: Sequence[CatalogueEntry], words: Sequence[str], now: datetime, late: Mapping[str, str]
+) -> Iterator[ModelRow]:
+    """The models in which all the words occur, unordered. `late`: when each job will be, in words."""
     of_jobs: defaultdict[str, list[CatalogueEntry]] = defaultdict(list)
     for entry in entries:
         of_jobs[entry.job].append(entry)
@@ -206,7 +229,8 @@ def _matching(entries: Sequence[CatalogueEntry], words: Sequence[str], now: date
                 for word in words
             ):
                 runs = [entry for entry in of_place if entry.kind == PRODUCTION_RUN]
-                state = Lineage(model, of_job).state()
+                run, decision = _newest(runs, PRODUCTION_RUN), _newest(of_place, DECISION)
+                state, today = Lineage(model, of_job).state(), today_of(model, runs)
                 yield view_of(
                     ModelRow,
                     model,
@@ -214,12 +238,14 @@ def _matching(entries: Sequence[CatalogueEntry], words: Sequence[str], now: date
                     created_at=model.at,
                     age_seconds=_age(time_of(model.at), now),
                     state=state.name,
-                    badges=outcomes.badges_of(model, state, _newest(of_place, DECISION)),
+                    badges=outcomes.badges_of(model, state),
+                    need=_need(state, today, run, decision, late.get(model.job, "")),
                     deadlines=outcomes.deadlines_kept(runs, decisions),
                     production_runs=len(runs),
                     versions=sum(entry.kind == MODEL for entry in of_place),
-                    **_run_and_size(model, _newest(runs, PRODUCTION_RUN), _newest(of_place, DECISION)),
-                    **_dollars(runs, _newest(of_place, DECISION), outcomes.money(of_place, before), now),
+                    **_size(model, today, decision),
+                    **_last_run(run, now),
+                    **_dollars(today if _is_running(run, now) else None, outcomes.money(of_place, before)),
                 )
 
 
@@ -227,45 +253,84 @@ def _newest(entries: Iterable[CatalogueEntry], kind: str) -> CatalogueEntry | No
     return max((entry for entry in entries if entry.kind == kind), key=attrgetter("id"), default=None)
 
 
-def _run_and_size(
-    model: CatalogueEntry, run: CatalogueEntry | None, decision: CatalogueEntry | None
-) -> dict[str, Any]:
-    """What a row says of the last run and of the newest decision."""
-    size, newest = decision or run, run or decision
+LEAST_SAVING = 0.01
+"""A smaller share of what a run costs is not worth a change."""
+
+
+def _need(
+    state: State,
+    today: Today | None,
+    run: CatalogueEntry | None,
+    decision: CatalogueEntry | None,
+    late: str,
+) -> Need | None:
+    """The most urgent thing to do for a job; None where there is none."""
+    spent = today.cost_per_month if today else None
+    if state.name == DRIFTING:
+        return Need(words="Predictions no longer hold.", dollars_per_month=spent, action=RETRAIN)
+    if late:
+        return Need(words=f"Likely late {late}.", dollars_per_month=spent, action="See the sizes")
+    if state.name == STALE:
+        return Need(words="Changed since its training.", dollars_per_month=spent, action=RETRAIN)
+    if today is None or today.cost is None or run is None or decision is None or decision.is_fallback:
+        return None
+    saving = today.cost - (math.inf if decision.predicted_cost is None else decision.predicted_cost)
+    is_waiting = decision.id > run.id and decision.executors != today.executors
+    if not is_waiting or saving < LEAST_SAVING * today.cost or not today.runs_per_month:
+        return None
+    return Need(
+        words=f"{count(decision.executors)} instead of {count(today.executors)} would save that much.",
+        dollars_per_month=saving * today.runs_per_month,
+        action="See why",
+    )
+
+
+RETRAIN = "Retrain"
+
+
+def _size(model: CatalogueEntry, today: Today | None, decision: CatalogueEntry | None) -> dict[str, Any]:
+    """What a row says of a run: as it is today, else as it is predicted."""
+    size = today or decision
+    return {
+        "executors": size.executors if size else None,
+        "executors_type": size.instance_type if size and size.instance_type != model.instance_type else None,
+        "seconds": today.seconds if today else decision and decision.predicted_seconds,
+        "cost": today.cost if today else decision and decision.predicted_cost,
+        "is_predicted": today is None and decision is not None,
+        "is_fallback": decision is not None and decision.is_fallback,
+    }
+
+
+def _last_run(run: CatalogueEntry | None, now: datetime) -> dict[str, Any]:
+    """When it was, and how far from what was predicted of it."""
     error = None
     if run and run.predicted_seconds is not None and run.seconds:
         error = 100.0 * (run.predicted_seconds - run.seconds) / run.seconds
     return {
-        "executors": size.executors if size else None,
-        "executors_type": size.instance_type if size and size.instance_type != model.instance_type else None,
-        "is_fallback": decision is not None and decision.is_fallback,
-        "seconds": run.seconds if run else None,
-        "predicted_seconds": newest.predicted_seconds if newest else None,
         "error_percent": error,
         "is_far_off": (run is not None and run.is_unusual) or abs(error or 0.0) > MAX_ERROR_PERCENT,
         "run_at": run.at if run else None,
+        "run_age_seconds": _age(time_of(run.at), now) if run else None,
     }
 
 
-def _dollars(
-    runs: Sequence[CatalogueEntry], decision: CatalogueEntry | None, known: outcomes.Money, now: datetime
-) -> dict[str, Any]:
-    """What a row says of dollars, and how old the last run is."""
-    run = _newest(runs, PRODUCTION_RUN)
+def _is_running(run: CatalogueEntry | None, now: datetime) -> bool:
+    """Whether a job still runs, by its last run."""
     age = _age(time_of(run.at), now) if run else None
-    rate = outcomes.runs_per_month(runs) if age is not None and age < SECONDS_TILL_STOPPED else None
-    paid = run.cost if run else None
-    cost = decision.predicted_cost if paid is None and decision else paid
+    return age is not None and age < SECONDS_TILL_STOPPED
+
+
+def _dollars(today: Today | None, known: outcomes.Money) -> dict[str, Any]:
+    """What a job costs and saves a month; nothing where it no longer runs."""
+    rate = today.runs_per_month if today else None
+    saved = None
+    if today and today.cost is not None and rate is not None and known.saved is not None:
+        saved = ((known.baseline or 0.0) - today.cost) * rate
     return {
-        "run_age_seconds": age,
-        "cost": cost,
-        "is_cost_predicted": cost is not None and paid is None,
         "runs_per_month": rate,
-        "dollars_per_month": None if known.usual is None or rate is None else known.usual * rate,
+        "dollars_per_month": today.cost_per_month if today else None,
         "cost_before": known.baseline,
-        "saved_per_month": None
-        if known.saved_per_run is None or rate is None
-        else known.saved_per_run * rate,
+        "saved_per_month": saved,
     }
 
 

@@ -14,7 +14,7 @@ from functools import lru_cache
 from statistics import fmean, median
 from typing import TypeAlias
 
-from airflow_provider_ernest.documents.base import Origin, time_of
+from airflow_provider_ernest.documents.base import Origin
 from airflow_provider_ernest.documents.decisions import Decision, DecisionRecord, ProductionRun
 from airflow_provider_ernest.documents.models import BELIEFS, UNEXPLAINED
 from airflow_provider_ernest.exceptions import InvalidParameterError
@@ -23,8 +23,9 @@ from airflow_provider_ernest.settings.billing import HOUR_SECONDS, TOLERANCE
 from airflow_provider_ernest.settings.goal import MAX_ERROR_PERCENT
 from airflow_provider_ernest.store.catalogue import DECISION, MODEL, PRODUCTION_RUN, CatalogueEntry
 from airflow_provider_ernest.views.loaded import ApplicationLink, no_link
+from airflow_provider_ernest.views.sentence import Today, today_of
 from airflow_provider_ernest.views.view import view_of
-from airflow_provider_ernest.words import percentage, signed_percentage, unit
+from airflow_provider_ernest.words import percentage, unit
 
 
 class ShownDecision(Decision):
@@ -194,10 +195,6 @@ def outcome_of(run: ProductionRun, decisions: Decisions, link: ApplicationLink =
     )
 
 
-RECENT_RUNS = 5
-"""Their median is the present cost: a single run may be odd."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class Baseline:
     """What a run of a job cost before Ernest sized any."""
@@ -244,7 +241,6 @@ class Money:
     training: float | None  # paid for the sample runs of all versions; null where no price is known
     production: float | None  # paid for the production runs so far; null where the cost of none is known
     production_runs: int  # those whose cost is known
-    usual: float | None  # what a run costs now: the median of the newest, of those that were sized if any was
     # the median cost of a run before the first decision; null where there was none, and then nothing is known
     # of savings either
     baseline: float | None
@@ -257,13 +253,6 @@ class Money:
     # are expected to at their mean; null where the training's price is not known or nothing is saved
     break_even_run: int | None
 
-    @property
-    def saved_per_run(self) -> float | None:
-        """Present saving per run; None if none was sized or the earlier cost is unknown."""
-        if self.saved is None or self.baseline is None or self.usual is None:
-            return None
-        return self.baseline - self.usual
-
 
 def money(entries: Iterable[CatalogueEntry], before: Baseline | None) -> Money:
     """Return what is known of the dollars of a job, by its visible entries, on all types or one."""
@@ -271,7 +260,6 @@ def money(entries: Iterable[CatalogueEntry], before: Baseline | None) -> Money:
     priced = [run for run in oldest_first if run.kind == PRODUCTION_RUN and run.cost is not None]
     costs = [run.cost or 0.0 for run in priced]
     since = [run.cost or 0.0 for run in priced if run.decision_id is not None]
-    recent = (since or costs)[-RECENT_RUNS:]
     paid = [entry.training_dollars for entry in oldest_first if entry.kind == MODEL]
     training = _sum([dollars for dollars in paid if dollars is not None])
     savings = [before.cost - cost for cost in since] if before else []
@@ -279,7 +267,6 @@ def money(entries: Iterable[CatalogueEntry], before: Baseline | None) -> Money:
         training=training,
         production=_sum(costs),
         production_runs=len(costs),
-        usual=median(recent) if recent else None,
         baseline=before.cost if before else None,
         baseline_runs=before.runs if before else 0,
         is_baseline_of_logs=before is not None and before.is_of_logs,
@@ -327,9 +314,8 @@ class Standing:
     deadlines: DeadlinesKept  # kept by the job's production runs on the model's type, or by its models
     # the production runs that it predicted, or a model that it learned on from
     predicted: tuple[CatalogueEntry, ...] = ()
-    last_run: CatalogueEntry | None = None
-    last_kept: bool | None = None  # whether it kept its deadline; None if it had none
-    runs_per_month: float | None = None
+    last_kept: bool | None = None  # whether the last run kept its deadline; None if it had none
+    today: Today | None = None
 
 
 def standing_of(model: CatalogueEntry, of_job: Sequence[CatalogueEntry]) -> Standing:
@@ -338,34 +324,21 @@ def standing_of(model: CatalogueEntry, of_job: Sequence[CatalogueEntry]) -> Stan
     of_place = entries_by_place(of_job).get((model.job, model.instance_type), [])
     runs = sorted((each for each in of_place if each.kind == PRODUCTION_RUN), key=lambda each: each.id)
     decisions = decisions_by_id(of_job)
-    last = runs[-1] if runs else None
-    decision = decision_of(last, decisions) if last else None
+    decision = decision_of(runs[-1], decisions) if runs else None
+    before = baseline_of(of_job)
     return Standing(
         state=lineage.state(),
         evidence=lineage.evidence,
         deadlines=deadlines_kept(runs, decisions),
         predicted=tuple(run for run in runs if run.model_id in lineage.ids),
-        last_run=last,
-        last_kept=is_kept(last.seconds, decision.latest_seconds) if last and decision else None,
-        runs_per_month=runs_per_month(runs),
+        last_kept=is_kept(runs[-1].seconds, decision.latest_seconds) if decision else None,
+        today=today_of(model, runs, before.cost if before and before.is_of_logs else None),
     )
 
 
 def is_inaccurate(median_error_percent: float | None) -> bool:
     """Whether a model with such an error of its sample runs is not to be relied on."""
     return median_error_percent is None or not median_error_percent <= MAX_ERROR_PERCENT
-
-
-def range_badge(seconds: float | None, likely: tuple[float, float] | None, *, is_guess: bool) -> Badge | None:
-    """What 80 % of runs differ from a prediction; never good of a guess, nor where they may by a quarter."""
-    if not seconds or likely is None:
-        return None
-    low, high = (100.0 * (bound / seconds - 1.0) for bound in likely)
-    return Badge(
-        words=f"{signed_percentage(low)} to {signed_percentage(high)}",
-        tone=PLAIN if is_guess else GOOD if max(-low, high) <= MAX_ERROR_PERCENT else WARNING,
-        says="So much shorter or longer than predicted are 80 % of runs on the size that is chosen.",
-    )
 
 
 @lru_cache(1024)
@@ -381,31 +354,17 @@ def _is_known(terms: tuple[str, ...]) -> bool:
         return False
 
 
-def badges_of(
-    model: CatalogueEntry, state: State, decision: CatalogueEntry | None = None
-) -> tuple[Badge, ...]:
-    """Whether the model still holds, then that it is inaccurate, or the range of what a decision predicts."""
+def badges_of(model: CatalogueEntry, state: State) -> tuple[Badge, ...]:
+    """Whether the model still holds, and that it is inaccurate if it is."""
     words, tone = STATE_BADGES[state.name]
     is_fresh, is_bad = state.name == FRESH, is_inaccurate(model.median_error_percent)
     if is_fresh and not _is_known(model.terms):
         return (Badge(words="cannot predict", tone=BAD, says="This version does not know all of its terms."),)
-    says = f"The median error of each sample run by the others is {percentage(model.median_error_percent)}."
-    beside = Badge(words="inaccurate", tone=BAD, says=says) if is_bad else None
-    if decision is not None and not is_bad:
-        beside = range_badge(decision.predicted_seconds, decision.likely_seconds, is_guess=not is_fresh)
     holds = Badge(
         words=words if state.cause in ("", UNEXPLAINED) else f"{words}: {state.cause}",
         # What is far off is in no way good.
         tone=PLAIN if is_bad and is_fresh else tone,
         says=state.reason or "Nothing that it depends on has changed.",
     )
-    return (holds, beside) if beside else (holds,)
-
-
-def runs_per_month(runs: Sequence[CatalogueEntry]) -> float | None:
-    """The runs' rate; None of fewer than two, or all of one day."""
-    moments = [moment for moment in (time_of(run.at) for run in runs) if moment is not None]
-    if not moments:
-        return None
-    days = (max(moments) - min(moments)).total_seconds() / 86400.0
-    return (len(moments) - 1) / days * 365.25 / 12 if days >= 1.0 else None
+    says = f"The median error of each sample run by the others is {percentage(model.median_error_percent)}."
+    return (holds, Badge(words="inaccurate", tone=BAD, says=says)) if is_bad else (holds,)

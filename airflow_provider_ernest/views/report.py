@@ -113,9 +113,8 @@ def of_model(model: Model, prediction: Prediction, *, goal: SizingGoal | None = 
     # Without a store it is not known whether code, input or production runs still match the model.
     page = replace(page, badges=page.badges[1:], defaults=replace(page.defaults, budget_dollars=budget))
     answer = prediction.answer
-    tiles = tuple(tile for tile in answer.tiles if tile.name != "kept")
     checks = tuple(check for check in answer.checks if check.name in ("error", "size"))
-    prediction = replace(prediction, answer=replace(answer, tiles=tiles, checks=checks))
+    prediction = replace(prediction, answer=replace(answer, checks=checks))
     named = {"job": model.job, "instance_type": model.instance_type}
     return _whole_page("model", named, {"api/model": page, "api/prediction": prediction})
 

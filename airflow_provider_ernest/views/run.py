@@ -27,6 +27,7 @@ from airflow_provider_ernest.views.outcomes import (
     shown_decision,
 )
 from airflow_provider_ernest.views.prediction_request import PredictionRequest, request_of
+from airflow_provider_ernest.views.sentence import limits_in_words, proposal_of, sentence
 
 log = logging.getLogger(__name__)
 
@@ -260,12 +261,14 @@ class Card:
 
     Attributes:
         group_id: the task group; empty where the tasks are in none.
+        sentence: what was decided; empty without a decision.
         question: what was asked, for the model's page; null without a decision.
         latest_seconds: the longest run, from submission to end, that keeps the deadline; null without one.
         model: that decided; where nothing of this run names a model, the newest that the DAG has trained.
     """
 
     group_id: str
+    sentence: str
     decision: ShownDecision | None
     question: PredictionRequest | None
     latest_seconds: float | None
@@ -400,6 +403,7 @@ def _card(kept: _Kept, group: Group, production: TaskRow | None) -> Card:
     of_dag = (entry for entry in kept.models if entry.dag_id == kept.run.dag_id)
     return Card(
         group_id=group.group_id,
+        sentence=sentence(None, proposal_of(record.decision, limits=_limits(record))) if record else "",
         decision=shown_decision(record.decision, record) if record else None,
         question=request_of(record, price=record.decision.price_per_hour) if record else None,
         latest_seconds=record.latest_seconds if record else None,
@@ -409,6 +413,10 @@ def _card(kept: _Kept, group: Group, production: TaskRow | None) -> Card:
         is_model_of_run=bool(models),
         failures=tuple(_failed(kept.run, group)),
     )
+
+
+def _limits(record: DecisionRecord) -> str:
+    return limits_in_words(record.deadline_seconds, record.budget_dollars)
 
 
 def _decided(kept: _Kept, group: Group) -> DecisionRecord | None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from textwrap import wrap
 
 from airflow_provider_ernest.documents.decisions import Alternative, Decision
 from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.documents.runs import Design, Observation, PastRun
 from airflow_provider_ernest.prediction.calibration import calibration_of
 from airflow_provider_ernest.settings.bounds import AVERAGING, IN_ROUNDS
+from airflow_provider_ernest.views.sentence import proposal_of, sentence
 from airflow_provider_ernest.words import (
     UNKNOWN,
     as_percent,
@@ -53,17 +55,8 @@ def decision_table(decision: Decision) -> list[str]:
         mark="<- fallback" if decision.fallback_reason else "<- chosen",
         asked=decision.confidence,
     )
-    if decision.predicted_seconds is None:
-        return [*lines, f"fallback: {_executors(decision)}, without a prediction"]
-    line = f"{_executors(decision)}: {duration(decision.predicted_seconds)}"
-    if decision.predicted_cost is not None:
-        line += f" for {dollars(decision.predicted_cost)}"
-    if decision.error_percent is not None:
-        line += (
-            f"; leave-one-out error of the model {percentage(decision.error_percent)} (median), "
-            f"{percentage(decision.max_error_percent)} (largest)"
-        )
-    lines += [line, *_certainty(decision), *filter(None, [decision.basis])]
+    lines += wrap(sentence(None, proposal_of(decision)), SCREEN_WIDTH)
+    lines += [*_certainty(decision), *filter(None, [decision.basis])]
     return [line.rstrip() for line in lines]
 
 
@@ -128,36 +121,23 @@ def _shown(alternatives: Sequence[Alternative], marked: Alternative | None) -> l
 
 
 def _certainty(decision: Decision) -> list[str]:
-    """What is billed besides, and how surely the goal is kept."""
+    """What is billed besides, what a little more buys, and how far to believe it."""
     lines = []
     parts = decision.cost_parts
     if parts is not None and parts.total > parts.executors:
         others = ((parts.master, "master"), (parts.volumes, "volumes"), (parts.training, "training"))
         told = [f"{dollars(part)} {name}" for part, name in others if part > 0]
         counted_in = f"{unit(decision.config.executors_per_machine)}s"
-        lines.append(f"of which {', '.join([f'{dollars(parts.executors)} {counted_in}', *told])}")
-    if decision.probability is not None and decision.confidence is not None:
+        lines.append(f"billed: {', '.join([f'{dollars(parts.executors)} {counted_in}', *told])}")
+    lines += [decision.worth] if decision.worth else []
+    if decision.nearly_certain_seconds:
+        lines.append(f"95 % of runs take {duration_range(decision.nearly_certain_seconds)}")
+    if decision.error_percent is not None:
         lines.append(
-            f"{probability(decision.probability, decision.confidence)} chance to meet the goal (asked: "
-            f"{confidence(decision.confidence)})"
-        )
-        lines += [decision.worth] if decision.worth else []
-    if decision.likely_seconds and decision.nearly_certain_seconds:
-        lines.append(
-            f"80 % of runs take {duration_range(decision.likely_seconds)}, 95 % "
-            f"{duration_range(decision.nearly_certain_seconds)}"
+            f"leave-one-out error of the model: {percentage(decision.error_percent)} (median), "
+            f"{percentage(decision.max_error_percent)} (largest)"
         )
     return lines
-
-
-def _executors(decision: Decision) -> str:
-    """What was chosen, in words; the type is named if there were several to choose from."""
-    if decision.composition:
-        return " + ".join(f"{part.executors} {part.instance_type}" for part in decision.composition)
-    chosen = str(decision.bounds or decision.config)
-    if len({each.instance_type for each in decision.alternatives}) > 1:
-        return f"{chosen} of {decision.config.instance_type}"
-    return chosen
 
 
 def _marks(each: Alternative, marked: Alternative | None, mark: str, asked: float | None) -> tuple[str, ...]:

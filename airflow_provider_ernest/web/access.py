@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import Annotated, Any
 
 from airflow.api_fastapi.app import get_auth_manager
+from airflow.api_fastapi.auth.managers.base_auth_manager import ResourceMethod
 from airflow.api_fastapi.auth.managers.models.resource_details import AccessView, DagAccessEntity, DagDetails
 from airflow.api_fastapi.core_api.security import GetUserDep
 from airflow.configuration import conf
@@ -120,17 +121,28 @@ class Access:
 
         It is the same for DAGs that do not exist.
         """
-        entities = (DagAccessEntity.RUN, DagAccessEntity.TASK_INSTANCE, DagAccessEntity.XCOM)
-        for team in self._teams({dag_id}):
-            details = DagDetails(id=dag_id, **_of_team(team))
-            if all(
+        if not self._may(
+            dag_id, "GET", DagAccessEntity.RUN, DagAccessEntity.TASK_INSTANCE, DagAccessEntity.XCOM
+        ):
+            raise HTTPException(403, NO_RUN)
+
+    def may_trigger(self, dag_id: str) -> bool:
+        """Whether the user may start runs of the DAG, as Airflow's own API asks."""
+        return self._may(dag_id, "POST", DagAccessEntity.RUN)
+
+    def _may(self, dag_id: str, method: ResourceMethod, *entities: DagAccessEntity) -> bool:
+        return any(
+            all(
                 self._manager.is_authorized_dag(
-                    method="GET", access_entity=entity, details=details, user=self._user
+                    method=method,
+                    access_entity=entity,
+                    details=DagDetails(id=dag_id, **_of_team(team)),
+                    user=self._user,
                 )
                 for entity in entities
-            ):
-                return
-        raise HTTPException(403, NO_RUN)
+            )
+            for team in self._teams({dag_id})
+        )
 
 
 def current_access(user: GetUserDep) -> Access:

@@ -24,9 +24,9 @@ from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.views.clarity import clarity_page
 from airflow_provider_ernest.views.loaded import Readable, is_gone, load_model, newest_of
 from airflow_provider_ernest.views.model import model_page
-from airflow_provider_ernest.views.models import MOST_ROWS, SORTS, STATES, list_models
+from airflow_provider_ernest.views.models import FILTERS, MOST_ROWS, SORTS, list_models
 from airflow_provider_ernest.views.prediction_request import PredictionRequest
-from airflow_provider_ernest.views.survey import stored_survey, survey_page
+from airflow_provider_ernest.views.survey import survey_page
 from airflow_provider_ernest.web.access import AccessDep
 from airflow_provider_ernest.web.answers import JsonAnswer, answers
 
@@ -158,20 +158,23 @@ def list_all(
     sort: Annotated[
         str,
         Query(
-            description="Ties are sorted by the dollars of a run, then by job and instance type.",
+            description="Ties are sorted by the dollars of a month, then of a run, then by job and type.",
             json_schema_extra={"enum": list(SORTS)},
         ),
-    ] = "month",
+    ] = "need",
     descending: bool = True,
     state: Annotated[
-        str | None, Query(description="Only models in this state.", json_schema_extra={"enum": list(STATES)})
+        str | None,
+        Query(
+            description="Only models in this state, or that need attention.",
+            json_schema_extra={"enum": list(FILTERS)},
+        ),
     ] = None,
     offset: Annotated[int, Query(ge=0)] = 0,
     limit: Annotated[int, Query(ge=1, le=MOST_ROWS)] = 25,
 ) -> Response:
     """A page of the list of models. Models of DAGs that the user may not read are not counted either."""
     entries = store.catalogue.entries()
-    survey_ids = store.survey_ids() if access.may_read_all() else []
     return JsonAnswer(
         list_models(
             entries,
@@ -183,17 +186,23 @@ def list_all(
             offset=offset,
             limit=limit,
             now=datetime.now(UTC),
-            survey=stored_survey(survey_ids[0]) if survey_ids else None,
+            survey=store.newest_survey() if access.may_read_all() else None,
         )
     )
 
 
 @router.get("/model", summary="One model and all that is known of it", **answers("ModelPage"))
-def one(store: StoreDep, found: FoundDep) -> Response:
+def one(store: StoreDep, found: FoundDep, access: AccessDep) -> Response:
     """A model with its observations, design, cluster, versions, decisions and production runs."""
-    return JsonAnswer(
-        model_page(store, found.model, found.entries, readable=found.readable, link=configured_link())
+    page = model_page(
+        store,
+        found.model,
+        found.entries,
+        readable=found.readable,
+        may_trigger=access.may_trigger,
+        link=configured_link(),
     )
+    return JsonAnswer(page)
 
 
 @router.get("/clarity", summary="Why the job takes as long as it does", **answers("Clarity"))

@@ -62,10 +62,10 @@ def _run(fact: Mapping[str, Any], log_file: Path) -> RecordedRun:
     log = read_run(log_file)
     observation = Observation(
         index=fact["number"],
-        executors=fact["executors"],
+        executors=fact["machines"],
         scale=fact["files"] / TARGET_FILES,
-        seconds=run_seconds(log, fact["executors"]),
-        startup_seconds=max(0.0, registered_at(log, fact["executors"]) - log.started_at),
+        seconds=run_seconds(log, fact["machines"]),
+        startup_seconds=max(0.0, registered_at(log, fact["machines"]) - log.started_at),
         application_id=log.application_id,
         hosts=tuple(executor.host for executor in log.executors),
         metrics=run_metrics(log),

@@ -83,7 +83,7 @@ def test_all_that_is_billed(model_json, choose, ernest):
     assert decision.predicted_cost == pytest.approx(4 * 0.5 + 0.25 + 0.05 + 0.4)
     assert decision.billing.boot_seconds == 120
     said = ernest("choose", *argv).out
-    assert "of which $2.00 machines, $0.25 master, $0.05 volumes, $0.40 training" in said
+    assert "billed: $2.00 machines, $0.25 master, $0.05 volumes, $0.40 training" in said
 
 
 def test_the_training_is_shared_by_the_runs_where_its_cost_is_known(model_json, choose, ernest):

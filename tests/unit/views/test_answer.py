@@ -31,8 +31,8 @@ def ask(store: ModelStore, of: Model, *, readable: Any = everything, **asked: An
     return prediction(store, of, request, entries=store.catalogue.entries(), readable=readable)
 
 
-def tiles(shown: Prediction) -> dict[str, tuple[str, tuple[str, ...], str]]:
-    return {each.name: (each.value, each.notes, each.tone) for each in shown.answer.tiles}
+def plain(words: str) -> str:
+    return words.replace("\u00a0", " ")
 
 
 def checks_of(answer: Answer) -> dict[str, bool | None]:
@@ -60,39 +60,49 @@ def keep_drifting(store: ModelStore, of: Model) -> None:
         store.save(produced(of, days=2 - number / 2, seconds=2000.0))
 
 
-class TestTiles:
+class TestSentence:
     def test_a_shared_cluster_is_sized_in_executors(self, store: ModelStore, trained: Model):
         told = ask(store, shared(trained), deadline_seconds=300.0).answer
-        assert told.tiles[0].label == "Executors"
-        assert told.tiles[0].value.endswith(" executors")
-        assert " executors of m5.large" in told.headline
+        assert " executors of m5.large" in told.sentence
         (tried,) = (check.words for check in told.checks if check.name == "size")
         assert "executors" in tried
         assert "machine" not in str(told)
 
-    def test_deadlines_kept_and_dollars_a_month_by_production(self, store: ModelStore, trained: Model):
-        told = tiles(ask(store, trained, deadline_seconds=300.0))
-        assert told["kept"] == ("none yet", ("no production run yet",), "")
-        assert told["cost"][1] == (), "dollars a month are not known before there are runs"
+    def test_todays_size_the_dollars_of_a_month_and_the_deadlines_kept(
+        self, store: ModelStore, trained: Model
+    ):
+        new = ask(store, trained, deadline_seconds=300.0).answer
+        assert (new.today, new.facts) == (None, ())
+        assert "; the deadline of 5 min holds in " in plain(new.sentence)
         decision = decided(trained, days=12, deadline_seconds=300.0)
         store.save(decision)
         store.save(produced(trained, days=10.0, seconds=LATE, decision_id=decision.id))
-        late = tiles(ask(store, trained, deadline_seconds=300.0))
-        assert late["kept"] == ("0 of 1", ("last run: missed",), "bad")
+        late = ask(store, trained, deadline_seconds=300.0).answer
+        assert late.facts == ("Deadlines kept: 0 of 1, the last one not",)
         for days in (5.0, 0.0):
-            store.save(produced(trained, days=days, seconds=IN_TIME, decision_id=decision.id))
-        told = tiles(ask(store, trained, deadline_seconds=300.0))
-        assert told["kept"] == ("2 of 3", ("last run: kept",), "warning")
-        assert told["executors"][1] == ("of m5.large", "last run: 4")
-        assert told["cost"][1][0].endswith("a month, by 6 runs")
+            store.save(produced(trained, days=days, seconds=IN_TIME, decision_id=decision.id, cost=2.0))
+        told = ask(store, trained, deadline_seconds=300.0).answer
+        assert told.facts[-1] == "Deadlines kept: 2 of 3, the last one too"
+        assert told.facts[0] == "Paid about $12.17 a month, by 6 runs"
+        assert (told.today.executors, told.today.seconds) == (4, IN_TIME)
+        assert plain(told.sentence).startswith("Today 4 machines, 4 min 50 s, $2.00. ")
+
+    def test_fewer_kept_than_asked_is_a_caution(self, store: ModelStore, trained: Model):
+        decision = decided(trained, days=12, deadline_seconds=300.0, confidence=0.9)
+        store.save(decision)
+        for days in (5.0, 4.0):
+            store.save(produced(trained, days=days, seconds=LATE, decision_id=decision.id))
+        caution = ask(store, trained, deadline_seconds=300.0).answer.caution
+        assert (caution.tone, caution.about) == ("bad", "history")
+        assert caution.words == "Fewer deadlines were kept than asked: 0 of 2."
 
     def test_without_a_goal_there_is_no_chance_and_without_a_price_no_cost(
         self, store: ModelStore, trained: Model
     ):
-        assert "chance" not in tiles(ask(store, trained))
+        assert "holds in" not in ask(store, trained).answer.sentence
         told = ask(store, trained, price_per_hour=None)
-        assert "cost" not in tiles(told)
-        assert told.answer.headline.startswith("Fewest machine-hours tried: ")
+        assert "$" not in told.answer.sentence
+        assert " would be the fewest machine-hours tried in " in told.answer.sentence
         assert {row.cost for row in told.answer.rows} == {None}
 
     def test_without_a_question_todays_size_is_shown_else_the_cheapest_that_was_tried(
@@ -100,12 +110,13 @@ class TestTiles:
     ):
         asked = {"max_executors": 60}
         shown = ask(store, trained, **asked).answer
-        assert shown.headline.startswith("Cheapest tried: ")
+        assert " would be the cheapest tried in " in shown.sentence
         assert checks_of(shown)["size"] is True
         assert {row.extrapolates for row in shown.rows} == {""}
         store.save(produced(trained, days=1, executors=7))
         today = ask(store, trained, **asked).answer
-        assert today.headline.startswith("Today: 7 machines of m5.large: ")
+        assert today.sentence.startswith("Today 7 machines, ")
+        assert " The same would take " in today.sentence
 
 
 class TestRows:
@@ -119,7 +130,7 @@ class TestRows:
         roles = [role for row in rows for role in row.roles]
         assert roles.count("Chosen") == roles.count("Cheapest that meets it") == roles.count("Fastest") == 1
         last = rows[-1]
-        assert (last.roles, last.executors, last.seconds, last.is_actual) == (("Last run",), 4, LATE, True)
+        assert (last.roles, last.executors, last.seconds, last.is_actual) == (("Today",), 4, LATE, True)
 
     def test_no_configuration_stands_there_twice(self, store: ModelStore, trained: Model):
         rows = ask(store, trained, deadline_seconds=3000.0, max_executors=1).answer.rows
@@ -135,8 +146,7 @@ class TestCaution:
         caution = shown.answer.caution
         assert (caution.about, caution.tone) == ("question", "bad")
         assert "Possible: a deadline of " in caution.words
-        assert shown.answer.headline.startswith("Out of reach: the deadline of 30 s. Nearest: ")
-        assert tiles(shown)["executors"][2] == tiles(shown)["chance"][2] == "bad"
+        assert plain(shown.answer.sentence).startswith("The deadline of 30 s is out of reach: ")
 
     @pytest.mark.parametrize("scale", [1.0, 1.02, 0.98])
     def test_a_replay_that_breaks_the_deadline_leads_also_a_step_of_the_scale_away(
@@ -207,21 +217,18 @@ class TestCaution:
         drifting = ask(store, trained, deadline_seconds=300.0)
         assert (drifting.answer.caution.about, drifting.answer.caution.tone) == ("drift", "bad")
         assert checks(drifting)["drift"] is False
-        assert drifting.answer.badge.tone == ""
+        assert " By predictions that no longer hold, " in drifting.answer.sentence
 
-    def test_a_drift_is_said_before_a_replay_and_leaves_no_green_chance(
-        self, store: ModelStore, trained: Model
-    ):
+    def test_a_drift_is_said_before_a_replay_and_a_goal_out_of_reach(self, store: ModelStore, trained: Model):
         chosen = ask(store, trained, deadline_seconds=300.0).decision
         keep_replay(store, trained, **{f"m{chosen.executors}": 340.0})
         keep_drifting(store, trained)
         shown = ask(store, trained, deadline_seconds=300.0)
         assert (shown.answer.caution.about, shown.answer.caution.tone) == ("drift", "bad")
         assert shown.answer.caution.words.startswith("Predictions for m5.large no longer hold. ")
-        assert tiles(shown)["chance"][2] == "warning"
         unreachable = ask(store, trained, deadline_seconds=30.0).answer
         assert unreachable.caution.about == "drift"
-        assert unreachable.headline.startswith("Out of reach")
+        assert "is out of reach" in unreachable.sentence
 
     @pytest.mark.parametrize("drifts", ["the page's type", "the shown type"])
     def test_a_drift_is_of_the_type_that_is_shown_and_that_of_the_pages_own_is_said(
@@ -239,7 +246,7 @@ class TestCaution:
         )
         assert caution.words.startswith(f"Predictions for {wrong}")
         assert checks(shown)["drift"] is (None if is_own else False)
-        assert tiles(shown)["kept"][0] == "none yet"
+        assert not [fact for fact in shown.answer.facts if fact.startswith("Deadlines kept")]
 
     def test_checks_and_footnotes_are_of_the_type_that_is_shown_and_name_it(
         self, store: ModelStore, trained: Model

@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
+from airflow_provider_ernest.documents.surveys import Lateness
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.views.models import SORTS, list_models
 from airflow_provider_ernest.web.answers import json_ready
-from tests.examples import NOW
+from tests.examples import NOW, survey, surveyed_job
 from tests.unit.views.stored import entry, everything, not_secret
 
 
@@ -54,7 +55,7 @@ def test_what_may_not_be_read_is_as_if_it_were_not_there():
     (row,) = answer["rows"]
     assert (row["job"], row["versions"], row["production_runs"]) == ("join", 1, 0)
     assert row["state"] == "fresh"
-    assert answer["counts"] == {"fresh": 1, "stale": 0, "drifting": 0}
+    assert answer["counts"] == {"attention": 0, "fresh": 1, "stale": 0, "drifting": 0}
     assert "secret" not in str(answer)
     assert "bb" not in str(answer)
     assert set(jobs(listed(*entries, readable=not_secret))) == {"join", "by_hand"}
@@ -76,8 +77,8 @@ def test_a_row_says_what_the_job_runs_on_takes_and_costs():
     old, new = decided(3, executors=4), decided(1, executors=6, predicted_seconds=250.0)
     (row,) = listed(entry(days=9), new, ran(new, 290.0, cost=0.7), old, ran(old, 310.0, cost=9.0))["rows"]
     assert (row["executors"], row["is_fallback"]) == (6, False)
-    assert (row["seconds"], row["predicted_seconds"]) == (290.0, 250.0)
-    assert (row["cost"], row["is_cost_predicted"]) == (0.7, False)
+    assert (row["seconds"], row["cost"], row["is_predicted"]) == (290.0, 0.7, False)
+    assert row["error_percent"] == pytest.approx(100 * (250 / 290 - 1))
     assert row["run_age_seconds"] == pytest.approx(23 * 3600)
     assert row["deadlines"] == {"kept": 1, "judged": 2, "asked": 0.8, "is_short": True}
 
@@ -92,7 +93,7 @@ def test_a_size_of_a_type_without_a_model_is_told_by_the_model_that_predicted_it
 
 def test_a_job_without_a_price_or_a_decision_has_no_dollars():
     (row,) = listed(entry(days=9), entry("production", seconds=9.0, executors=3))["rows"]
-    assert (row["executors"], row["cost"], row["is_cost_predicted"]) == (3, None, False)
+    assert (row["executors"], row["cost"], row["is_predicted"]) == (3, None, False)
     assert row["deadlines"] == {"kept": 0, "judged": 0, "asked": None, "is_short": False}
 
 
@@ -117,11 +118,10 @@ def nightly(job: str, *, before: list[float], since: list[float], ended: float =
     """A job that ran once a day till so many days ago, at these costs before it was sized and since."""
     days = [ended + number for number in range(len(before) + len(since))][::-1]
     choice = decided(days[len(before)] + 0.1, job) if since else None
-    runs = [
-        entry("production", job=job, days=day, cost=cost) for day, cost in zip(days, before, strict=False)
-    ]
-    sized = zip(days[len(before) :], since, strict=True)
-    runs += [entry("production", job=job, days=day, cost=cost, decision_id="x") for day, cost in sized]
+    known = {"job": job, "executors": 8, "seconds": 280.0}
+    unsized, sized = zip(days, before, strict=False), zip(days[len(before) :], since, strict=True)
+    runs = [entry("production", days=day, cost=cost, **known) for day, cost in unsized]
+    runs += [entry("production", days=day, cost=cost, decision_id="x", **known) for day, cost in sized]
     return [entry(job=job, days=99), *([choice] if choice else []), *runs]
 
 
@@ -133,7 +133,7 @@ def test_a_month_costs_what_runs_cost_now_as_often_as_it_runs_and_saves_what_the
     assert row["dollars_per_month"] == pytest.approx(month * 1.0), "the median of the newest five"
     assert row["cost_before"] == 4.0
     assert row["saved_per_month"] == pytest.approx(month * (4.0 - 1.0))
-    assert row["cost"] == 40.0, "the last run's"
+    assert row["cost"] == 1.0, "a run and a month are of the same runs"
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_a_month_costs_what_runs_cost_now_as_often_as_it_runs_and_saves_what_the
         (nightly("join", before=[], since=[1.0, 1.0]), True, False),
         (nightly("join", before=[2.0, 2.0], since=[]), True, False),
         (nightly("join", before=[2.0], since=[1.0, 1.0], ended=63), False, False),
-        ([entry(), entry("production", days=0.5, cost=1.0)], False, False),
+        ([entry(), entry("production", days=0.5, cost=1.0, executors=8, seconds=9.0)], False, False),
     ],
     ids=["no run before", "none sized yet", "it runs no more", "a single run"],
 )
@@ -181,7 +181,7 @@ def test_of_decisions_that_may_not_be_read_no_row_tells_anything():
     (row,) = listed(entry(days=9), secret, ran(secret, 400.0), readable=not_secret)["rows"]
     assert row["deadlines"]["judged"] == 0
     (row,) = listed(entry(days=9), secret, readable=not_secret)["rows"]
-    assert (row["executors"], row["predicted_seconds"], row["cost"]) == (None, None, None)
+    assert (row["executors"], row["seconds"], row["cost"]) == (None, None, None)
 
 
 @pytest.mark.parametrize(
@@ -213,7 +213,7 @@ def test_states_are_counted_over_all_that_matches_the_search():
     ]
     answer = listed(*entries, sort="state", state="")
     assert jobs(answer) == ["drifting", "stale", "fresh"]
-    assert answer["counts"] == {"fresh": 1, "stale": 1, "drifting": 1}
+    assert answer["counts"] == {"attention": 2, "fresh": 1, "stale": 1, "drifting": 1}
     only = listed(*entries, state="stale")
     assert (only["total"], jobs(only)) == (1, ["stale"])
     assert only["counts"] == answer["counts"]
@@ -222,7 +222,7 @@ def test_states_are_counted_over_all_that_matches_the_search():
 def test_what_has_no_value_comes_last_either_way():
     took = {"none": None, "low": 1.0, "high": 8.0, "also none": None}
     entries = [entry(job=job) for job in took]
-    entries += [entry("production", job=job, seconds=seconds) for job, seconds in took.items()]
+    entries += [entry("production", job=job, executors=1, seconds=seconds) for job, seconds in took.items()]
     for descending, first in ((True, ["high", "low"]), (False, ["low", "high"])):
         answer = listed(*entries, sort="seconds", descending=descending)
         assert jobs(answer) == [*first, "also none", "none"]
@@ -239,10 +239,53 @@ def test_equals_are_in_the_order_of_their_names(sort: str):
 @pytest.mark.parametrize(
     ("asked", "problem"),
     [
-        ({"sort": "colour"}, r"sort='colour' is unknown\. Use one of job, "),
-        ({"state": "tired"}, r"state='tired' is unknown\. Use one of fresh, stale, drifting"),
+        ({"sort": "colour"}, r"sort='colour' is unknown\. Use one of need, job, "),
+        ({"state": "tired"}, r"state='tired' is unknown\. Use one of attention, fresh, stale"),
     ],
 )
 def test_what_cannot_be_asked(asked: dict[str, Any], problem: str):
     with pytest.raises(InvalidParameterError, match=problem):
         listed(entry(), **asked)
+
+
+def needs(*entries: Any, **asked: Any) -> dict[str, tuple[str, float | None]]:
+    found = {row["job"]: row["need"] for row in listed(*entries, **asked)["rows"]}
+    return {job: (need["action"], need["dollars_per_month"]) for job, need in found.items() if need}
+
+
+def test_what_needs_attention_comes_first_by_its_dollars_each_with_what_to_do():
+    waiting = decided(0.1, "waiting", executors=4, predicted_cost=1.5)
+    stale = nightly("stale", before=[], since=[1.0, 1.0])
+    entries = [
+        *stale,
+        entry("mark", job="stale", days=0.2, model_id=stale[0].id, cause="code"),
+        *nightly("waiting", before=[], since=[2.0, 2.0]),
+        waiting,
+        *nightly("well", before=[], since=[9.0, 9.0]),
+    ]
+    answer = listed(*entries)
+    assert jobs(answer) == ["stale", "waiting", "well"]
+    month = answer["rows"][0]["runs_per_month"]
+    assert needs(*entries, state="attention") == {
+        "stale": ("Retrain", pytest.approx(month)),
+        "waiting": ("See why", pytest.approx(0.5 * month)),
+    }
+    assert answer["counts"]["attention"] == 2
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"predicted_cost": 1.99}, {"executors": 8}, {"is_fallback": True}, {"predicted_cost": None}],
+    ids=["hardly less", "today's size", "a fallback", "no price"],
+)
+def test_a_decision_that_saves_nothing_needs_no_attention(changed: dict[str, Any]):
+    known = {"executors": 4, "predicted_cost": 1.0, **changed}
+    assert needs(*nightly("well", before=[], since=[2.0, 2.0]), decided(0.1, "well", **known)) == {}
+
+
+def test_a_job_that_will_be_late_by_the_survey_says_when():
+    late = Lateness(from_day="2026-12-20", earliest_day="2026-12-10", latest_day="2026-12-30")
+    told = survey(jobs=(surveyed_job("late", lateness=late),))
+    (row,) = listed(*nightly("late", before=[], since=[2.0, 2.0]), survey=told)["rows"]
+    assert row["need"]["words"].startswith("Likely late ")
+    assert row["need"]["action"] == "See the sizes"

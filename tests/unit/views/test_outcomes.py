@@ -173,23 +173,9 @@ def test_a_version_that_learned_on_did_not_pay_for_sample_runs_again(trained: Mo
     assert money([entry_of(first), entry_of(learned)], None).training == once
 
 
-@pytest.mark.parametrize(
-    ("state", "likely", "tone"),
-    [(FRESH, (79.0, 128.0), "warning"), (FRESH, (90.0, 110.0), "good"), (DRIFTING, (90.0, 110.0), "")],
-)
-def test_a_badge_says_the_range_of_the_decision_and_not_the_error_of_the_sample_runs(
-    state: str, likely: tuple[float, float], tone: str
-):
-    decision = entry("decision", predicted_seconds=100.0, likely_seconds=likely)
-    _, beside = badges_of(entry(median_error_percent=1.0), State(state), decision)
-    assert beside.tone == tone
-    assert beside.words == f"-{100 - likely[0]:g} % to +{likely[1] - 100:g} %"
-
-
 @pytest.mark.parametrize("median", [40.0, float("nan"), None])
 def test_a_model_of_40_percent_error_is_never_green(median: float | None):
-    decision = entry("decision", predicted_seconds=100.0, likely_seconds=(99.0, 101.0))
-    holds, inaccurate = badges_of(entry(median_error_percent=median), State(FRESH), decision)
+    holds, inaccurate = badges_of(entry(median_error_percent=median), State(FRESH))
     assert (holds.tone, inaccurate.words, inaccurate.tone) == ("", "inaccurate", "bad")
 
 
@@ -212,7 +198,9 @@ def test_the_cause_stands_with_the_state():
     assert told == ["out of date: code", "out of date"]
 
 
-def test_the_last_run_is_of_the_models_own_type():
+def test_today_is_of_the_models_own_type():
     trained = entry(days=30)
-    own, other = entry("production", days=3), entry("production", days=1, instance_type="r5.large")
-    assert standing_of(trained, [trained, own, other]).last_run == own
+    own = entry("production", days=3, executors=4, seconds=9.0)
+    other = entry("production", days=1, executors=8, seconds=7.0, instance_type="r5.large")
+    today = standing_of(trained, [trained, own, other]).today
+    assert (today.executors, today.seconds) == (4, 9.0)

@@ -106,8 +106,7 @@ class TestModel:
         told = answers(of_model(a_model()))
         assert told["api/model"]["badges"] == []
         answer = told["api/prediction"]["answer"]
-        assert " % to +" in answer["badge"]["words"]
-        assert "kept" not in [tile["name"] for tile in answer["tiles"]]
+        assert answer["facts"] == []
         assert [check["name"] for check in answer["checks"]] == ["error", "size"]
 
     def test_what_cannot_be_reported(self):

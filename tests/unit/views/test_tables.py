@@ -89,8 +89,9 @@ class TestDecision:
         assert [line for line in lines if "<- chosen" in line]
         assert any(UNKNOWN in line for line in lines) == bool(intervals)
         assert not any("probability" in line for line in lines[1:-1]), "but for those of goal and intervals"
-        figures = f"{duration(decision.predicted_seconds)} for {dollars(decision.predicted_cost or 0.0)}"
-        assert figures in line_of(lines, f"{decision.config.executors} machine")
+        (told,) = [line for line in lines if line.startswith(f"{decision.config.executors} machine")]
+        assert f" would do in {duration(decision.predicted_seconds)}" in told
+        assert f" for {dollars(decision.predicted_run_cost)}" in " ".join(lines)
 
     def test_of_very_many_those_that_matter_are_shown(self, averaged: Model):
         decided = choice_of(offer(averaged, range(1, 1001)), goal=EASY).required()
@@ -108,7 +109,9 @@ class TestDecision:
         fallback = Decision(
             config=Configuration(executors=3), goal="best value within 5 s", price_per_hour=1.0
         )
-        assert decision_table(fallback)[-1] == "fallback: 3 machines, without a prediction"
+        assert (
+            decision_table(fallback)[-1] == "3 machines of local: the stated fallback, without a prediction."
+        )
 
 
 def test_lines_fit_a_screen(averaged: Model, decision: Decision):

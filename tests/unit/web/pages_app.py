@@ -27,6 +27,7 @@ class StubAuthManager:
         teams: those that the user is in.
         denied: entities of DAGs (names of `DagAccessEntity`) that he may not read anywhere.
         sees_pages: whether he may see plugins.
+        triggers: whether he may start runs of the DAGs that he may read.
     """
 
     def __init__(
@@ -36,11 +37,13 @@ class StubAuthManager:
         teams: set[str] = frozenset(),
         denied: set[str] = frozenset(),
         sees_pages: bool = True,
+        triggers: bool = True,
     ) -> None:
         self.dags = dags
         self.teams = teams
         self.denied = denied
         self.sees_pages = sees_pages
+        self.triggers = triggers
 
     def is_authorized_view(self, *, access_view: Any, user: Any) -> bool:
         assert access_view.name == "PLUGINS"
@@ -49,7 +52,9 @@ class StubAuthManager:
     def is_authorized_dag(
         self, *, method: str, user: Any, access_entity: Any = None, details: Any = None
     ) -> bool:
-        assert method == "GET"
+        assert (method, getattr(access_entity, "name", None)) == ("POST", "RUN") or method == "GET"
+        if method == "POST" and not self.triggers:
+            return False
         if access_entity is not None and access_entity.name in self.denied:
             return False
         if details is not None and details.team_name not in (None, *self.teams):

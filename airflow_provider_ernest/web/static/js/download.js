@@ -70,13 +70,13 @@ function save(name, type, text) {
 }
 
 /**
- * Buttons that save the rows, an array or a function that gives it, under a name without an ending. Columns are as for
+ * Buttons that save the rows, an array or a function that gives or promises it, under a name without an ending. Columns are as for
  * `dataTable`, and may have a `fileUnit` if cells show the unit themselves.
  */
 export function downloadButtons({ name, columns, rows }) {
-  const current = () => (typeof rows === "function" ? rows() : rows);
+  const current = async () => (typeof rows === "function" ? rows() : rows);
   const button = (label, ending, type, write) => {
-    const onClick = () => save(fileName(name, ending), type, write(columns, current()));
+    const onClick = async () => save(fileName(name, ending), type, write(columns, await current()));
     return element("button", { type: "button", class: "button small", onClick },
       hidden("Download "), label, hidden(` of ${name}`));
   };

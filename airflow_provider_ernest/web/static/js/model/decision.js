@@ -1,11 +1,9 @@
-/** The decision: a few tiles, at most one caution, and the few configurations to compare. */
+/** The decision: the sentence, at most one caution, and the few configurations to compare. */
 import { numeric, sizes } from "../charts/columns.js";
 import { element, replace, setText } from "../dom.js";
 import { count, dollars, duration, inReadersTime, isolated, probability, unbroken } from "../format.js";
 import { dataTable } from "../table.js";
 import { unfold } from "./slot.js";
-
-const SIGNS = { good: "✓", warning: "!", bad: "✕" };
 
 /** Where the page shows why, by what a caution is about. */
 const SHOWN_AT = {
@@ -15,34 +13,27 @@ const SHOWN_AT = {
 
 const OUTDATED = "Still showing the previous answer.";
 
-/** Where the decision stands. Only its headline is read aloud: all of it is too much at each change. */
+/** Where the decision stands: the sentence, which is read aloud, a line of facts, and at most one caution. */
 export function decisionPlace() {
-  const headline = element("p", { class: "visually-hidden", role: "status", "aria-live": "polite" });
+  const sentence = element("p", { class: "sentence", role: "status", "aria-live": "polite" });
+  const facts = element("p", { class: "muted facts-line" });
   const caution = element("div", {});
-  const tiles = element("div", { class: "tiles" });
   const place = element("section", { class: "decision", id: "decision", "aria-label": "Decision", tabindex: "-1" },
-    headline, tiles, caution);
+    sentence, facts, caution);
+  let isSaid = false;
   place.say = (answer) => {
     place.classList.remove("is-outdated");
-    setText(headline, unbroken(answer.headline));
-    replace(tiles, answer.tiles.map(tile));
+    isSaid = true;
+    setText(sentence, unbroken(answer.sentence));
+    setText(facts, unbroken(answer.facts.join(" · ")));
     replace(caution, answer.caution ? cautionLine(answer.caution) : null);
   };
   place.fail = (words, ...more) => {
-    place.classList.toggle("is-outdated", tiles.hasChildNodes());
-    setText(headline, words);
-    replace(caution, element("div", { class: "notice bad" },
-      element("p", {}, unbroken(words)), tiles.hasChildNodes() ? element("p", { class: "muted" }, OUTDATED) : null, more));
+    place.classList.toggle("is-outdated", isSaid);
+    replace(caution, element("div", { class: "notice bad", role: "alert" },
+      element("p", {}, unbroken(words)), isSaid ? element("p", { class: "muted" }, OUTDATED) : null, more));
   };
   return place;
-}
-
-function tile({ name, label, value, notes, tone }) {
-  const sign = SIGNS[tone] ? element("span", { class: "tile-sign", "aria-hidden": "true" }, `${SIGNS[tone]} `) : null;
-  return element("dl", { class: `tile ${tone}`.trim(), "data-tile": name },
-    element("dt", {}, label),
-    element("dd", { class: "value" }, sign, element("bdi", {}, unbroken(value))),
-    notes.map((note) => element("dd", { class: "remark" }, element("bdi", {}, unbroken(note)))));
 }
 
 function cautionLine({ words, about, tone }) {

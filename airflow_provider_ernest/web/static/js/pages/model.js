@@ -1,8 +1,7 @@
 /** The page of one model: the decision, what if, past runs, can it be trusted, what to fix, details. */
 import { isReport } from "../airflow.js";
 import { fetchJson, pageParams } from "../api.js";
-import { toneBadge } from "../badge.js";
-import { element, replace } from "../dom.js";
+import { element } from "../dom.js";
 import { countIn } from "../format.js";
 import { fillPage, pageHeader } from "../header.js";
 import { head } from "../model/head.js";
@@ -43,7 +42,6 @@ async function show() {
     let isFirst = true;
     const onAnswer = (prediction) => {
       checks.show(prediction);
-      replace(shown.querySelector("#range"), prediction.answer.badge ? toneBadge(prediction.answer.badge) : null);
       // The checks have moved what is below them, or are what is looked for.
       if (isFirst) goToAnchor();
       isFirst = false;

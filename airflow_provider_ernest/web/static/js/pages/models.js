@@ -6,12 +6,13 @@ import { element, renew, replace, setText } from "../dom.js";
 import { count, counted, dateTime, dollars } from "../format.js";
 import { fillPage, keyFigures, pageHeader } from "../header.js";
 import { emptyState, errorState, loadingState } from "../states.js";
-import { modelsTable, startsDescending, SORTS } from "./models_table.js";
+import { modelsDownload, modelsTable, startsDescending, SORTS } from "./models_table.js";
 import { pager, PAGE_SIZES } from "./pager.js";
 
 const STATES = ["fresh", "stale", "drifting"];
-const STATE_TITLES = { "": "All", fresh: "Up to date", stale: "Out of date", drifting: "Drifting" };
-const DEFAULTS = { search: "", state: "", sort: "month", descending: true, offset: 0, limit: 25 };
+const FILTERS = ["", "attention", ...STATES];
+const STATE_TITLES = { "": "All", attention: "Needs attention", fresh: "Up to date", stale: "Out of date", drifting: "Drifting" };
+const DEFAULTS = { search: "", state: "", sort: "need", descending: true, offset: 0, limit: 25 };
 
 function wantedFromAddress() {
   const given = pageParams();
@@ -20,7 +21,7 @@ function wantedFromAddress() {
   const sort = SORTS.some((each) => each.key === given.sort) ? given.sort : DEFAULTS.sort;
   return {
     search: given.search ?? "",
-    state: STATES.includes(given.state) ? given.state : "",
+    state: FILTERS.includes(given.state) ? given.state : "",
     sort,
     descending: given.descending === undefined ? startsDescending(sort) : given.descending === "true",
     limit: PAGE_SIZES.includes(limit) ? limit : DEFAULTS.limit,
@@ -90,7 +91,9 @@ class ModelsPage {
       this.summary,
       this.results,
       this.pager,
+      (this.download = modelsDownload(() => this.all())),
     );
+    this.download.hidden = true;
     this.toolbar.hidden = true;
     replace(this.results, loadingState("Loading the models …"));
     this.load();
@@ -140,6 +143,18 @@ class ModelsPage {
     }
   }
 
+  /** All rows that match, page by page. */
+  async all() {
+    const [limit, rows] = [PAGE_SIZES.at(-1), []];
+    let total = Infinity;
+    for (let offset = 0; offset < total; offset += limit) {
+      const found = await fetchJson("api/models", { ...this.wanted, offset, limit });
+      total = found.total;
+      rows.push(...found.rows);
+    }
+    return rows;
+  }
+
   showError(error) {
     if (!(error instanceof ApiError)) console.error(error);
     this.results.removeAttribute("aria-busy");
@@ -160,7 +175,7 @@ class ModelsPage {
     setText(this.summary, isEmptyStore ? "" : this.summaryOf(found));
     this.survey.hidden = !found.survey;
     replace(this.survey, found.survey ? surveyLink(found.survey) : null);
-    this.totals.hidden = !found.rows.length;
+    this.totals.hidden = this.download.hidden = !found.rows.length;
     replace(this.totals, totals(found));
     if (isEmptyStore) renew(this.results, nothingYet());
     else if (!found.rows.length) renew(this.results, this.nothingMatches());
@@ -196,7 +211,7 @@ class ModelsPage {
       " ",
       element("span", { class: "chip-count" }, count(state ? (counts[state] ?? 0) : models)),
     );
-    replace(this.chips, ["", ...STATES].map(chip));
+    replace(this.chips, FILTERS.map(chip));
     if (focused !== undefined) this.chips.querySelector(`[data-state="${CSS.escape(focused)}"]`)?.focus();
   }
 

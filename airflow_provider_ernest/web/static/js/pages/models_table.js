@@ -2,14 +2,16 @@
 
 import { pageUrl } from "../api.js";
 import { toneBadge } from "../badge.js";
-import { element } from "../dom.js";
-import { age, count, dateTime, dollars, duration, percentage, probability } from "../format.js";
+import { element, hidden } from "../dom.js";
+import { age, count, dateTime, dollars, duration, percentage, probability, unbroken } from "../format.js";
+import { downloadButtons } from "../download.js";
 import { cell, dataTable } from "../table.js";
 
 const BY_SIZE = ["smallest first", "largest first"];
 
 /** What the server sorts by; `orders`: in words, ascending and descending. A run's dollars stand below a month's. */
 export const SORTS = [
+  { key: "need", title: "What to do", orders: ["least dollars first", "most dollars first"] },
   { key: "month", title: "Dollars a month", orders: BY_SIZE },
   { key: "saved", title: "Saved a month", orders: ["least first", "most first"] },
   { key: "cost", title: "Dollars a run", orders: BY_SIZE },
@@ -38,21 +40,20 @@ function machinesCell(row) {
 }
 
 function timeCell(row) {
-  if (row.predicted_seconds === null) return row.seconds === null ? null : duration(row.seconds);
-  if (row.seconds === null) return cell(duration(row.predicted_seconds), "predicted");
-  const predicted = duration(row.predicted_seconds);
-  return cell(duration(row.seconds), `predicted ${predicted}`, row.is_far_off ? deviation(row) : null);
+  if (row.seconds === null) return null;
+  return cell(duration(row.seconds), row.is_predicted ? "predicted" : null, row.is_far_off ? deviation(row) : null);
 }
 
-function deviation(row) {
-  const over = 100 * (row.seconds / row.predicted_seconds - 1);
-  return `${percentage(Math.abs(over))} ${over < 0 ? "shorter" : "longer"}`;
+/** The API's errors are positive where the prediction was too high. */
+function deviation({ error_percent: error }) {
+  const over = 100 / (1 + error / 100) - 100;
+  return `last run ${percentage(Math.abs(over))} ${over < 0 ? "shorter" : "longer"} than predicted`;
 }
 
 const NOT_KNOWN = element("span", { class: "muted" }, "not known");
 
 function monthCell(row) {
-  const { cost, is_cost_predicted: isPredicted, dollars_per_month: month } = row;
+  const { cost, is_predicted: isPredicted, dollars_per_month: month } = row;
   if (cost === null && month === null) return row.production_runs ? NOT_KNOWN.cloneNode(true) : null;
   const run = cost === null ? null : `${isPredicted ? "predicted " : ""}${dollars(cost)} a run`;
   return cell(month === null ? NOT_KNOWN.cloneNode(true) : dollars(month), run);
@@ -61,7 +62,7 @@ function monthCell(row) {
 /** Against what a run cost before. */
 function savedCell(row) {
   const { saved_per_month: saved, cost_before: before } = row;
-  const was = before === null ? null : `was ${dollars(before)}`;
+  const was = before === null ? null : `was ${dollars(before)} a run`;
   if (saved === null) return row.production_runs ? cell(NOT_KNOWN.cloneNode(true), was) : null;
   return cell(dollars(saved), was, saved < 0 ? "dearer now" : null);
 }
@@ -72,8 +73,16 @@ function deadlinesCell({ deadlines: { kept, judged, asked, is_short: isShort } }
     isShort ? `asked: ${probability(asked)}` : null);
 }
 
-function stateCell({ badges }) {
-  return element("span", { class: "badges" }, badges.map(toneBadge));
+/** How the model stands, and what is to be done, with what it is about in dollars. */
+function stateCell(row) {
+  const { badges, need } = row;
+  const shown = element("span", { class: "badges" }, badges.map(toneBadge));
+  if (!need) return shown;
+  const { action, dollars_per_month: month } = need;
+  const href = pageUrl("model", { job: row.job, instance_type: row.instance_type });
+  const link = element("a", { href: action === "Retrain" ? `${href}#retrain` : href }, action, hidden(` ${row.job}`));
+  return [shown, element("span", { class: "below" }, unbroken(need.words), " ",
+    month === null ? null : `${dollars(month)} a month. `, link)];
 }
 
 function ago(value) {
@@ -90,14 +99,25 @@ function lastRunCell(row) {
 
 const COLUMNS = [
   { key: "job", title: "Job", class: "words", render: jobCell },
+  { key: "need", title: "What to do", class: "standing", render: stateCell },
   { key: "executors", title: "Size", align: "right", render: machinesCell },
   { key: "seconds", title: "Time", align: "right", render: timeCell },
   { key: "month", title: "Dollars a month", align: "right", render: monthCell },
   { key: "saved", title: "Saved a month", align: "right", render: savedCell },
   { key: "deadlines", title: "Deadlines kept", align: "right", render: deadlinesCell },
-  { key: "state", title: "State", class: "standing", render: stateCell },
-  { key: "run_at", title: "Last run", render: lastRunCell },
+    { key: "run_at", title: "Last run", render: lastRunCell },
 ];
+
+const FILE_COLUMNS = [
+  "job", "instance_type", "dag_id", "state", "executors", "seconds", "cost", "is_predicted", "runs_per_month",
+  "dollars_per_month", "saved_per_month", "run_at",
+].map((key) => ({ key, fileUnit: key === "cost" || key === "saved_per_month" ? "dollars" : null }));
+
+/** Buttons that save all models that match, which `rows` gives. */
+export function modelsDownload(rows) {
+  const attention = { key: "needs", value: (row) => row.need && `${row.need.words} ${row.need.action}` };
+  return downloadButtons({ name: "models", columns: [...FILE_COLUMNS, attention], rows });
+}
 
 /**
  * The models of one page.

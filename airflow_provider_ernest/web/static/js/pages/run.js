@@ -7,8 +7,8 @@ import { element, hidden, renew, setText } from "../dom.js";
 import { fallbackWords } from "../fallback.js";
 import { follower, isGoingOn } from "../follow.js";
 import {
-  asPercent, capitalized, counted, dateTime, dollars, duration, durationRange, inReadersTime, isolated, number,
-  percentage, probability, unbroken,
+  asPercent, capitalized, dateTime, dollars, duration, durationRange, inReadersTime, isolated, number, percentage,
+  unbroken,
 } from "../format.js";
 import { facts, fillPage, notice, pageHeader } from "../header.js";
 import { emptyState, errorState, loadingState } from "../states.js";
@@ -20,14 +20,8 @@ function isKnown(value) {
   return value !== null && value !== undefined;
 }
 
-/** The size that was decided, with its type or types. */
-function chosenWords({ executors: count, unit, instance_type: type, composition }) {
-  const parts = composition.length ? composition : [{ executors: count, instance_type: type }];
-  return parts.map((each) => `${counted(each.executors, unit)} of ${isolated(each.instance_type)}`).join(" and ");
-}
-
-function titleOf({ decision, failures }) {
-  if (decision) return chosenWords(decision);
+function titleOf({ sentence, failures }) {
+  if (sentence) return sentence;
   return failures.length ? "Nothing was decided" : "Nothing is decided yet";
 }
 
@@ -72,10 +66,8 @@ function comparison({ decision, production, latest_seconds: latest }) {
       isKnown(cost) || isKnown(outcome?.cost) ? row("Cost", [dollars(cost)], [dollars(outcome?.cost)]) : null));
 }
 
-function whyWords({ decision }) {
-  const { goal, probability: chance, confidence: asked, worth } = decision;
-  const sure = isKnown(chance) ? `; chance to meet it ${probability(chance, asked)}` : "";
-  const words = `${isolated(capitalized(goal))}${sure}.`;
+function whyWords({ decision: { goal, worth } }) {
+  const words = `${isolated(capitalized(goal))}.`;
   return element("bdi", {}, unbroken([words, worth].filter(Boolean).join(" ")));
 }
 
@@ -146,7 +138,7 @@ function card(run, data, id) {
   return element("section", { class: "card run-card", "aria-labelledby": label },
     isOneOfMany
       ? element("p", { class: "muted small-text", id: `${id}-group` }, isolated(group || "in no task group")) : null,
-    element("h2", { id }, unbroken(titleOf(data))),
+    element("h2", { id, class: "sentence" }, unbroken(titleOf(data))),
     production ? verdicts(production) : null,
     failuresOf(run, data), warningsOf(decision), comparison(data),
     facts([
