@@ -136,6 +136,8 @@ def advise(profile: RunProfile) -> tuple[Advice, ...]:
         if abs(profile.replay_error_percent) <= TRUSTED_ERROR_PERCENT:
             asked += [_of_limits, _of_stragglers]
     found = [each for of in asked for each in of(profile)]
+    if not found and not profile.not_counted:
+        found += _of_bottleneck(profile)
     found.sort(key=lambda each: -each[0])
     return tuple(advice for _, advice in found)
 
@@ -316,6 +318,40 @@ _REMEDIES: dict[str, _Remedy] = {
         f"{_SPARK}/configuration.html#scheduling",
     ),
 }
+
+
+_WHERE_TO_LOOK: dict[str, _Remedy] = {
+    **{name: _REMEDIES[name] for name in (DISK, GARBAGE_COLLECTION, NETWORK, PYTHON_WORKER, SERIALISATION)},
+    DRIVER: (
+        "driver",
+        "Look at what the job does between its stages: what it collects, plans, lists or commits by itself "
+        "while all executors wait. Fewer executors cost less and lose little.",
+        f"{_SPARK}/web-ui.html#jobs-tab",
+    ),
+    SCHEDULER: (
+        "partitions",
+        "Make fewer, larger tasks: lower spark.sql.shuffle.partitions, coalesce small partitions, and read "
+        "fewer, larger files.",
+        f"{_SPARK}/tuning.html#level-of-parallelism",
+    ),
+    UNMEASURED: (
+        "unmeasured",
+        "See in a thread dump of an executor (Spark's web UI) what its tasks wait for: input, a service that "
+        "they call, or a busy host.",
+        f"{_SPARK}/web-ui.html#executors-tab",
+    ),
+}
+
+
+def _of_bottleneck(profile: RunProfile) -> Iterator[_Weighed]:
+    """Where to look for what binds a run, if nothing surer is known of it; nothing where that is its CPUs."""
+    if profile.bottleneck in _WHERE_TO_LOOK:
+        limit, won = profile.limit(profile.bottleneck), 0.0
+        if profile.bottleneck == DRIVER:
+            won = profile.driver_seconds
+        elif limit is not None:
+            won = max(0.0, profile.replayed_seconds - limit.seconds_without)
+        yield _weighed(profile, won, _WHERE_TO_LOOK[profile.bottleneck], headline_of(profile))
 
 
 def _of_limits(profile: RunProfile) -> Iterator[_Weighed]:

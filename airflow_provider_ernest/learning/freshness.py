@@ -135,13 +135,14 @@ class Evidence:
         missed, share = (self.unlikely, 0.2) if is_by_80 else (self.unusual, 0.05)
         if self.is_drift and missed <= share * self.runs:
             return f"The last runs fell outside the {as_percent(1 - share)} range far too often."
-        outside = (
-            f"{missed} of {counted(self.runs, 'run')} fell outside the {as_percent(1 - share)} range; "
-            f"expected {plain(share * self.runs)}."
-        )
         if self.is_drift:
-            return outside
-        return f"{outside} Drift may have begun." if self.is_suspicious else f"{outside} No drift."
+            return (
+                f"{missed} of the first {counted(self.runs, 'run')} fell outside the {as_percent(1 - share)} "
+                f"range, {plain(share * self.runs)} were expected: so it was noticed."
+            )
+        within, expected = self.runs - missed, round((1 - share) * self.runs)
+        told = f"{within} of {counted(self.runs, 'run')} fell within the {as_percent(1 - share)} range"
+        return f"{told}, {expected} expected." + " Drift may have begun." * self.is_suspicious
 
 
 def evidence_of(runs: Iterable[Judged]) -> Evidence:

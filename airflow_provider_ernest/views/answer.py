@@ -14,11 +14,11 @@ from functools import cached_property, partial
 from airflow_provider_ernest.decision.deciding import Choice, possible
 from airflow_provider_ernest.decision.goals import cheapest_that_meets, chosen, fastest, next_faster
 from airflow_provider_ernest.documents.decisions import Alternative, Decision
-from airflow_provider_ernest.documents.models import Model
+from airflow_provider_ernest.documents.models import UNEXPLAINED, Model
 from airflow_provider_ernest.documents.profiles import BottleneckReport
 from airflow_provider_ernest.documents.profiles import ReplayOpinion as StoredOpinion
 from airflow_provider_ernest.exceptions import ErnestError, InfeasibleGoalError, StoreError
-from airflow_provider_ernest.learning.freshness import DRIFTING, FRESH, STALE
+from airflow_provider_ernest.learning.freshness import DRIFTING, STALE
 from airflow_provider_ernest.prediction.predict import ModelForecast, predict_seconds
 from airflow_provider_ernest.settings.goal import MAX_ERROR_PERCENT
 from airflow_provider_ernest.store.catalogue import CatalogueEntry
@@ -223,8 +223,8 @@ class Asked:
         return self.shown_model.instance_type
 
     def of(self, instance_type: str) -> str:
-        """Which type is spoken of, before what is said; empty where there is one alone."""
-        return f"{instance_type}: " if len(self.choice.offers) > 1 else ""
+        """Which type is spoken of, before what is said; empty where it is that of the page."""
+        return "" if instance_type == self.model.instance_type else f"{instance_type}: "
 
     @property
     def own(self) -> Standing:
@@ -270,7 +270,7 @@ class Asked:
             confidence=self.choice.goal.confidence,
             limits=self.limits,
             is_out_of_reach=self.error is not None,
-            role=WOULD_DO if self.decision or self.error else f"would be the {self.role.lower()}",
+            role=WOULD_DO if self.decision or self.error else "would be the cheapest tried, in",
             doubt=DOUBTS.get(self.standing.state.name, GUESS if shown.extrapolates else ""),
         )
 
@@ -351,13 +351,13 @@ REMEDIES = {
 
 
 def _drifts(asked: Asked) -> Iterator[Caution]:
-    """That production has shown predictions to be wrong: of the type that is shown, and of the page's own."""
-    for name in dict.fromkeys((asked.shown_type, asked.model.instance_type)):
-        state, is_shown = asked.standings[name].state, name == asked.shown_type
-        if state.name == DRIFTING:
-            instead = "" if is_shown else f" The answer is of {asked.shown_type}."
-            words = f"Predictions for {name} no longer hold.{instead} {state.reason}"
-            yield Caution(words=words, about="drift" if is_shown else "history", tone=BAD)
+    """That production has shown the page's model to be wrong; those of other types are not offered then."""
+    state, name = asked.own.state, asked.model.instance_type
+    if state.name == DRIFTING:
+        is_shown = asked.shown_type == name
+        instead = "" if is_shown else f" The answer is of {asked.shown_type}."
+        words = f"Predictions for {name} no longer hold.{instead} {state.reason}"
+        yield Caution(words=words, about="drift" if is_shown else "history", tone=BAD)
 
 
 def _cautions(asked: Asked, checks: Sequence[Check]) -> Iterator[Caution]:
@@ -446,11 +446,12 @@ def _checks(asked: Asked, replays: Sequence[Replay]) -> Iterator[Check]:
         words=evidence.sentence,
         passed=not evidence.is_drift if evidence.runs else None,
     )
+    is_changed = state.cause not in ("", UNEXPLAINED)
     yield Check(
         name="conditions",
         title="Code and settings unchanged",
-        words=state.reason or "Nothing has changed, as far as is known.",
-        passed=state.name == FRESH if state.name != DRIFTING else None,
+        words=state.reason if is_changed else "Nothing has changed, as far as is known.",
+        passed=False if is_changed or state.name == STALE else None if state.name == DRIFTING else True,
     )
 
 

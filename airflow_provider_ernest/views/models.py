@@ -12,7 +12,7 @@ from typing import Any
 
 from airflow_provider_ernest.documents.base import time_of
 from airflow_provider_ernest.documents.surveys import Survey
-from airflow_provider_ernest.learning.freshness import DRIFTING, FRESH, STALE, Lineage, State
+from airflow_provider_ernest.learning.freshness import DRIFTING, FRESH, STALE, Lineage
 from airflow_provider_ernest.settings.goal import MAX_ERROR_PERCENT
 from airflow_provider_ernest.settings.values import read_name
 from airflow_provider_ernest.store.catalogue import DECISION, MODEL, PRODUCTION_RUN, CatalogueEntry
@@ -39,7 +39,7 @@ SECONDS_TILL_STOPPED = 62 * 86_400.0
 class Need:
     """Why a job needs attention, and what to do."""
 
-    words: str
+    words: str  # besides those of the badges
     dollars_per_month: float | None  # what it spends a month, or would save; null where unknown
     action: str
 
@@ -231,6 +231,7 @@ def _matching(
                 runs = [entry for entry in of_place if entry.kind == PRODUCTION_RUN]
                 run, decision = _newest(runs, PRODUCTION_RUN), _newest(of_place, DECISION)
                 state, today = Lineage(model, of_job).state(), today_of(model, runs)
+                badges = outcomes.badges_of(model, state)
                 yield view_of(
                     ModelRow,
                     model,
@@ -238,8 +239,8 @@ def _matching(
                     created_at=model.at,
                     age_seconds=_age(time_of(model.at), now),
                     state=state.name,
-                    badges=outcomes.badges_of(model, state),
-                    need=_need(state, today, run, decision, late.get(model.job, "")),
+                    badges=badges,
+                    need=_need(badges, today, late.get(model.job, "")) or _saving(today, run, decision),
                     deadlines=outcomes.deadlines_kept(runs, decisions),
                     production_runs=len(runs),
                     versions=sum(entry.kind == MODEL for entry in of_place),
@@ -257,21 +258,17 @@ LEAST_SAVING = 0.01
 """A smaller share of what a run costs is not worth a change."""
 
 
-def _need(
-    state: State,
-    today: Today | None,
-    run: CatalogueEntry | None,
-    decision: CatalogueEntry | None,
-    late: str,
-) -> Need | None:
-    """The most urgent thing to do for a job; None where there is none."""
-    spent = today.cost_per_month if today else None
-    if state.name == DRIFTING:
-        return Need(words="Predictions no longer hold.", dollars_per_month=spent, action=RETRAIN)
-    if late:
+def _need(badges: Sequence[outcomes.Badge], today: Today | None, late: str) -> Need | None:
+    """What is to be done about a job's model, or a job that will be late; None where nothing is."""
+    tone, spent = badges[-1].tone, today.cost_per_month if today else None
+    if late and tone != outcomes.BAD:
         return Need(words=f"Likely late {late}.", dollars_per_month=spent, action="See the sizes")
-    if state.name == STALE:
-        return Need(words="Changed since its training.", dollars_per_month=spent, action=RETRAIN)
+    is_wrong = tone in (outcomes.BAD, outcomes.WARNING)
+    return Need(words="", dollars_per_month=spent, action="Retrain") if is_wrong else None
+
+
+def _saving(today: Today | None, run: CatalogueEntry | None, decision: CatalogueEntry | None) -> Need | None:
+    """A decision that no run went by yet, and that would save; None where there is none."""
     if today is None or today.cost is None or run is None or decision is None or decision.is_fallback:
         return None
     saving = today.cost - (math.inf if decision.predicted_cost is None else decision.predicted_cost)
@@ -283,9 +280,6 @@ def _need(
         dollars_per_month=saving * today.runs_per_month,
         action="See why",
     )
-
-
-RETRAIN = "Retrain"
 
 
 def _size(model: CatalogueEntry, today: Today | None, decision: CatalogueEntry | None) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from airflow_provider_ernest.exceptions import (
     InvalidParameterError,
     MissingResourceError,
 )
+from airflow_provider_ernest.learning.freshness import DRIFTING, Lineage
 from airflow_provider_ernest.prediction.amdahl import ExtendedAmdahl
 from airflow_provider_ernest.prediction.predict import ModelForecast, check_method, no_prediction
 from airflow_provider_ernest.prediction.terms import check_terms
@@ -93,9 +94,10 @@ def _chosen(
     price = request.price_per_hour
     offers = [_offer(model, price, request)]
     skipped: dict[str, str] = {}
+    of_job = visible_of_job(entries, model.job, readable)
     for other in other_types(store, model, entries, readable) if price is not None else ():
         try:
-            offers.append(_comparable(other, model, request))
+            offers.append(_comparable(other, model, request, of_job))
         except ErnestError as error:
             skipped[other.entry.instance_type] = str(error)
     choice = decide(request.goal(), Offered(offers=offers), iterations=request.iterations)
@@ -134,7 +136,9 @@ def _offer(model: Model, price_per_hour: float | None, request: PredictionReques
     return Offer(model=model, executors=request.counts(), billing=request.billing_at(price_per_hour))
 
 
-def _comparable(other: OtherType, model: Model, request: PredictionRequest) -> Offer:
+def _comparable(
+    other: OtherType, model: Model, request: PredictionRequest, of_job: Sequence[CatalogueEntry]
+) -> Offer:
     """The offer of another type; raises MissingResourceError or FitError if it cannot be offered."""
     if other.model is None:
         raise MissingResourceError("Its newest model cannot be read.")
@@ -150,6 +154,8 @@ def _comparable(other: OtherType, model: Model, request: PredictionRequest) -> O
         raise MissingResourceError(
             "Its newest model is of another JAR or .py file.", remedy="Train it again with this one."
         )
+    if Lineage(other.entry, of_job).state().name == DRIFTING:
+        raise MissingResourceError("Its predictions no longer hold.", remedy="Train it again.")
     _check_model(other.model)
     return _offer(other.model, other.price_per_hour, request)
 

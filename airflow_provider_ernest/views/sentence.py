@@ -94,7 +94,7 @@ def runs_per_month(runs: Sequence[CatalogueEntry]) -> float | None:
     return (len(moments) - 1) / days * 365.25 / 12 if days >= 1.0 else None
 
 
-WOULD_DO = "would do"
+WOULD_DO = "would do in"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,7 +111,7 @@ class Proposal:
     confidence: float | None = None  # asked for
     limits: str = ""  # such as "the deadline of 7 min"
     is_out_of_reach: bool = False
-    role: str = WOULD_DO  # such as "would be the cheapest tried"
+    role: str = WOULD_DO  # such as "would be the cheapest tried, in"
     doubt: str = ""  # such as "by predictions that no longer hold"
 
     def is_of(self, today: Today | None) -> bool:
@@ -186,7 +186,7 @@ def _proposed(today: Today | None, proposal: Proposal) -> str:
         comes = "comes nearest" if size.startswith("1 ") or proposal.is_of(today) else "come nearest"
         told = f"{proposal.limits} is out of reach: {size[0].lower()}{size[1:]} {comes}, in {takes}{chance}."
     else:
-        does = "would take" if proposal.is_of(today) else f"{proposal.role} in"
+        does = "would take" if proposal.is_of(today) else proposal.role
         told = f"{size} {does} {takes}{_chance(proposal)}."
     if proposal.doubt:
         told = f"{proposal.doubt}, {told[0].lower()}{told[1:]}"

@@ -42,6 +42,7 @@ class Totals:
 
     Attributes:
         taken: null where of no job is known how often it runs.
+        told: the jobs that it is the sum of.
         saved: by the jobs for which a cheaper size is proposed.
         likely_saved: the sum of their bounds, which is at least as likely for the sum as for each job.
         unknown: jobs of which it is not known what could be saved.
@@ -49,6 +50,7 @@ class Totals:
 
     is_money: bool
     taken: float | None
+    told: int
     saved: float
     likely_saved: Interval
     savers: int
@@ -64,6 +66,7 @@ def totals_of(survey: Survey) -> Totals:
     return Totals(
         is_money=is_money,
         taken=sum(told) if told else None,
+        told=len(told),
         saved=sum(amount for amount, _ in saving),
         likely_saved=(sum(low for _, (low, _) in saving), sum(high for _, (_, high) in saving)),
         savers=len(saving),
@@ -102,7 +105,8 @@ def leading_line(survey: Survey) -> str:
         return f"{jobs}: how often {'it runs' if many == 1 else 'they run'} is not known."
     unit = "" if totals.is_money else f" {unit_of(survey)}-hours"
     taken = f"{(dollars if totals.is_money else number)(totals.taken)}{unit}"
-    takes = f"{jobs} {'takes' if many == 1 else 'take'} {taken} a month"
+    of = jobs if totals.told == many else f"{count(totals.told)} of {jobs}"
+    takes = f"{of} {'takes' if totals.told == 1 else 'take'} {taken} a month"
     if not totals.savers:
         return f"{takes}. No cheaper size is known to keep to the goal."
     saving, likely = _amounts((totals.saved, totals.likely_saved), is_money=totals.is_money)

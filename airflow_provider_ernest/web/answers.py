@@ -13,6 +13,7 @@ from html import escape
 from http import HTTPStatus
 from importlib import import_module
 from typing import Any
+from urllib.parse import quote
 from weakref import WeakKeyDictionary
 
 import msgspec
@@ -62,8 +63,10 @@ def error_answer(scope: Any, status: int, detail: str) -> Response:
     if path not in PAGES and not is_browsed:
         return JSONResponse({"detail": detail}, status)
     title = HTTPStatus(status).phrase
-    # The page lies directly below the root of Airflow.
-    link = '<p><a href="../">Airflow</a></p>' if status == HTTPStatus.UNAUTHORIZED else ""
+    # The page lies directly below the root of Airflow, which comes back to it after the login.
+    back = quote(f"{scope['path']}?{scope.get('query_string', b'').decode('latin-1')}", safe="")
+    login = f'<p><a href="../api/v2/auth/login?next={back}">Log in</a></p>'
+    link = login if status == HTTPStatus.UNAUTHORIZED else ""
     return HTMLResponse(
         '<!doctype html><html lang="en"><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'

@@ -20,13 +20,13 @@ def predicted(site: Site, model: Model, **changed: Any) -> dict[str, Any]:
 
 
 def answer_to(site: Site, model: Model, **changed: Any) -> dict[str, Any]:
-    """The answer of it: its headline, tiles, rows, caution and checks."""
+    """The answer of it: its sentence, facts, rows, caution and checks."""
     return dict(predicted(site, model, **changed)["answer"])
 
 
-def tile(page: Page | FrameLocator, name: str) -> Locator:
-    """A figure of the decision: machines, time, cost, chance or kept."""
-    return page.locator(f"#decision [data-tile={name}]")
+def decision(page: Page | FrameLocator) -> Locator:
+    """The decision: the sentence, the facts, and the caution."""
+    return page.locator("#decision")
 
 
 def deadline(page: Page) -> Locator:
@@ -43,12 +43,10 @@ def more(page: Page) -> Locator:
 
 
 def expect_answer(page: Page, answer: dict[str, Any]) -> None:
-    """Wait until the page gives this answer: figures, the one caution, and the configurations to compare."""
-    expect(page.locator("#decision [role=status]")).to_have_text(answer["headline"])
-    for each in answer["tiles"]:
-        for words in (each["label"], each["value"], *each["notes"]):
-            expect(tile(page, each["name"])).to_contain_text(words)
-    expect(page.locator("#decision [data-tile]")).to_have_count(len(answer["tiles"]))
+    """Wait until the page gives this answer: the sentence, the one caution, the configurations to compare."""
+    expect(decision(page).get_by_role("status")).to_have_text(answer["sentence"])
+    for fact in answer["facts"]:
+        expect(decision(page)).to_contain_text(fact)
     if answer["caution"] is None:
         expect(page.locator("#caution")).to_have_count(0)
     else:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from tests.browser.model_page import answer_to, deadline, expect_answer, more, predicted, tile
+from tests.browser.model_page import answer_to, deadline, decision, expect_answer, more, predicted
 from tests.browser.sample_store import DEADLINE_SECONDS
 from tests.browser.site import Site, of
 from tests.browser.visit import unfold
@@ -28,8 +28,7 @@ def opened(site: Site, visit: Any) -> Page:
 def test_find_the_size_and_its_chance(site: Site, page: Page):
     answer = answer_to(site, site.seeded.nightly_join)
     expect_answer(page, answer)
-    for name in ("executors", "time", "cost", "chance", "kept"):
-        expect(tile(page, name)).to_be_in_viewport(ratio=1)
+    expect(decision(page)).to_be_in_viewport(ratio=1)
     assert page.locator("#decision .notice").count() <= 1
 
 
@@ -86,8 +85,8 @@ def test_find_out_why_the_goal_is_out_of_reach_and_what_could_be_asked(site: Sit
     assert told["out_of_reach"]
     expect_answer(own_page, told["answer"])
     nearest = told["most_probable"]
-    expect(tile(own_page, "executors")).to_contain_text("Nearest")
-    expect(tile(own_page, "executors")).to_contain_text(f"{nearest['executors']} machines")
+    expect(decision(own_page)).to_contain_text("is out of reach")
+    expect(decision(own_page)).to_contain_text(f"{nearest['executors']} come nearest")
     expect(own_page.locator("#time-chart")).not_to_have_attribute("aria-label", re.compile("Chosen:"))
 
 
@@ -125,9 +124,8 @@ def test_with_an_invalid_question_the_old_answer_is_marked_as_old(site: Site, ow
     asking.get_by_label("At most").fill("2")
     expect(problem).to_contain_text("At least 20 and at most 2 machines leave none")
     expect(problem).to_contain_text("previous answer")
-    for each in before["tiles"]:
-        expect(tile(own_page, each["name"])).to_contain_text(each["value"])
-    expect(own_page.locator("#decision .tiles")).to_have_css("opacity", "0.5")
+    expect(decision(own_page)).to_contain_text(before["sentence"])
+    expect(decision(own_page).locator(".headline")).to_have_css("opacity", "0.5")
     asking.get_by_label("At least", exact=True).fill("1")
     asking.get_by_label("At most").fill("24")
     expect_answer(own_page, before)
@@ -147,11 +145,6 @@ def test_the_answer_is_to_what_was_asked_last(site: Site, own_page: Page):
     with own_page.expect_event("requestfailed", lambda request: bool(PREDICTION.search(request.url))):
         deadline(own_page).fill("390")
     expect_answer(own_page, answer_to(site, site.seeded.nightly_join, deadline_seconds=390))
-
-
-def test_retrain(site: Site, page: Page):
-    link = page.get_by_role("link", name="Retrain")
-    expect(link).to_have_attribute("href", site.airflow("dags", site.seeded.nightly_join.origin.dag_id))
 
 
 def test_switch_the_type(site: Site, own_page: Page):

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.model_page import answer_to, predicted, tile
+from tests.browser.model_page import answer_to, decision, predicted
 from tests.browser.sample_store import HIDDEN_REASON
 from tests.browser.site import Site, of
 from tests.browser.visit import unfold
@@ -35,16 +35,12 @@ def test_see_whether_deadlines_were_kept(site: Site, visit):
     here = visit(site)
     # At such a price its own machines are chosen.
     here.open("model", **of(model), price_per_hour=0.1)
-    expect(tile(here.page, "kept")).to_contain_text(f"{kept.count(True)} of {len(kept)}")
+    expect(decision(here.page)).to_contain_text(f"Deadlines kept: {kept.count(True)} of {len(kept)}")
     figure = here.page.locator("section#production")
     expect(figure.locator(".chart")).to_have_attribute(
         "aria-label", re.compile(f"kept: {kept.count(True)} of {len(kept)}", re.IGNORECASE)
     )
-    table = here.page.locator("#history table").last
-    table.get_by_role("button", name="Show all").or_(
-        here.page.locator("#history").get_by_role("button", name="Show all")
-    ).click()
-    rows = table.locator("tbody tr")
+    rows = unfold(figure).locator("tbody tr")
     expect(rows).to_have_count(len(runs))
     for place, run in enumerate(runs):
         expect(rows.nth(place)).to_contain_text("kept" if run["kept"] else "missed")
@@ -74,7 +70,7 @@ def test_of_very_many_production_runs_the_newest_are_shown(site: Site, visit):
 def test_a_job_without_production_is_told_how_runs_are_recorded(site: Site, visit):
     here = visit(site)
     here.open("model", **of(site.seeded.third_type))
-    expect(tile(here.page, "kept")).to_contain_text("none yet")
+    expect(decision(here.page)).not_to_contain_text("Deadlines kept")
     expect(here.page.locator("#history")).to_contain_text("RecordRunOperator")
     expect(here.page.locator("#check-drift")).to_contain_text("Not known: ")
 

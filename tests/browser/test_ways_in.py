@@ -117,7 +117,7 @@ def test_what_is_asked_is_in_the_address_and_in_the_copied_link(site: Site, visi
     visit = visit(site)
     visit.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     visit.page.goto(site.airflow("plugin", "ernest"))
-    visit.frame.get_by_role("link", name="hourly_sessions").click()
+    visit.frame.get_by_role("link", name="hourly_sessions", exact=True).click()
     expect(visit.page).to_have_url(re.compile("hourly_sessions"))
     deadline = visit.frame.get_by_role("textbox", name="Deadline")
     deadline.fill("17m")
@@ -134,9 +134,9 @@ def test_what_is_asked_is_in_the_address_and_in_the_copied_link(site: Site, visi
 def test_the_browsers_back_button_works(site: Site, visit):
     visit = visit(site)
     visit.open("models", search="sessions")
-    visit.page.get_by_role("link", name="hourly_sessions").click()
+    visit.page.get_by_role("link", name="hourly_sessions", exact=True).click()
     expect(visit.page.get_by_role("heading", level=1)).to_contain_text("hourly_sessions")
     visit.page.go_back()
     expect(visit.page.get_by_label("Search models")).to_have_value("sessions")
-    expect(visit.page.get_by_role("link", name="hourly_sessions")).to_be_visible()
+    expect(visit.page.get_by_role("link", name="hourly_sessions", exact=True)).to_be_visible()
     assert of(site.seeded.stale)["job"] == "hourly_sessions"

@@ -196,11 +196,6 @@ NOT_ADVISED = {
     },
     "large files": {"stages": (a_stage(tasks=640, output_bytes=40 * GIGABYTE),)},
     "few small files": {"stages": (a_stage(tasks=32, output_bytes=GIGABYTE // 9),)},
-    "what is not measured elsewhere than where input is read": {
-        "bottleneck": profiles.UNMEASURED,
-        "unmeasured_seconds": 600.0,
-        "stages": (a_stage(unmeasured_seconds=480.0),),
-    },
     "stragglers of no known cause": straggling(profiles.UNEXPLAINED),
     "first tasks": straggling(profiles.FIRST_TASK),
 }
@@ -209,6 +204,16 @@ NOT_ADVISED = {
 @pytest.mark.parametrize("case", NOT_ADVISED)
 def test_where_nothing_is_advised(case: str):
     assert advice_on(**NOT_ADVISED[case]) == ()
+
+
+@pytest.mark.parametrize("bottleneck", sorted({*profiles.BLOCKING, profiles.DRIVER, profiles.UNMEASURED}))
+def test_whatever_binds_a_run_there_is_something_to_do(bottleneck: str):
+    limits = (limit(bottleneck, 6.0),) if bottleneck in profiles.BLOCKING else ()
+    (told,) = advice_on(bottleneck=bottleneck, limits=limits, driver_seconds=35.0)
+    assert told.figure == headline_of(
+        bare(seconds=60.0, replayed_seconds=60.0, bottleneck=bottleneck, limits=limits, driver_seconds=35.0)
+    )
+    assert advice_on(bottleneck=bottleneck, limits=limits, not_counted="its log ends early") == ()
 
 
 def test_what_is_worth_most_comes_first():

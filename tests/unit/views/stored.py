@@ -39,7 +39,8 @@ def beside(by: Model, *, days: float, dag_id: str | None, task_id: str = "fit") 
 
 
 def entry(kind: str = "model", *, days: float = 1.0, job: str = "join", name: str = "", **fields: Any) -> Any:
-    known = {"instance_type": "m5.large", "dag_id": "sizing", "terms": ("1", "scale/executors"), **fields}
+    known = {"instance_type": "m5.large", "dag_id": "sizing", "terms": ("1", "scale/executors")}
+    known |= {"median_error_percent": 5.0, **fields} if kind == "model" else fields
     return CatalogueEntry(kind=kind, id=identity(days, name), job=job, at=ago(days), **known)
 
 

@@ -46,8 +46,8 @@ VARIANTS = {
     "no deadline": ({}, {"limits": ""}, f"Today 12 executors, 41 min, $3.10. 8 would do in {SAVING}."),
     "nothing asked": (
         {},
-        {"limits": "", "role": "would be the cheapest tried"},
-        f"Today 12 executors, 41 min, $3.10. 8 would be the cheapest tried in {SAVING}.",
+        {"limits": "", "role": "would be the cheapest tried, in"},
+        f"Today 12 executors, 41 min, $3.10. 8 would be the cheapest tried, in {SAVING}.",
     ),
     "a deadline and a budget": (
         {},

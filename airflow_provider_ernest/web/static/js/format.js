@@ -141,13 +141,13 @@ export function age(seconds) {
   return counted(Math.floor(seconds / DAY), "day");
 }
 
-/** The time zone that the reader has chosen in Airflow; undefined, for the browser's, where there is none. */
-function airflowsTimeZone() {
+/** The time zone that the reader has chosen in Airflow; without one the browser's, as on Airflow's pages. */
+export function timeZone() {
+  const named = (zone) => new Intl.DateTimeFormat("en", { timeZone: zone }).resolvedOptions().timeZone;
   try {
-    const timeZone = JSON.parse(window.localStorage.getItem("timezone")) ?? undefined;
-    return new Intl.DateTimeFormat("en", { timeZone }).resolvedOptions().timeZone;
+    return named(JSON.parse(window.localStorage.getItem("timezone")) ?? undefined);
   } catch {
-    return undefined; // storage is forbidden, or holds no zone
+    return named(undefined); // storage is forbidden, or holds no zone
   }
 }
 
@@ -156,7 +156,7 @@ export function dateTime(iso) {
   const moment = iso ? new Date(iso) : null;
   if (!moment || Number.isNaN(moment.getTime())) return UNKNOWN;
   // Swedish dates are ISO 8601.
-  return moment.toLocaleString("sv-SE", { timeZone: airflowsTimeZone() });
+  return moment.toLocaleString("sv-SE", { timeZone: timeZone() });
 }
 
 const MOMENT = /\b\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)/g;
@@ -192,6 +192,14 @@ export function signedPercentage(percent) {
   const text = percentage(percent);
   // By the text, not the value: what is rounded to 0 has no sign.
   return percent > 0 && /[1-9]/.test(text) ? `+${text}` : text;
+}
+
+/** An error of the API, positive where the prediction was too high, as what the run took: 5 % longer, 21 % shorter. */
+export function deviation(error) {
+  if (!isKnown(error) || error <= -100) return UNKNOWN;
+  const change = 100 / (1 + error / 100) - 100;
+  if (Math.abs(change) < 0.05) return "the same";
+  return `${percentage(Math.abs(change))} ${change > 0 ? "longer" : "shorter"}`;
 }
 
 /** A share (not a percentage), with the digits of `percentage`: 0.5 %, 12 %, 100 %. */

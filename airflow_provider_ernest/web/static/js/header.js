@@ -2,7 +2,7 @@
 
 import { isReport } from "./airflow.js";
 import { element, renew } from "./dom.js";
-import { UNKNOWN, unbroken } from "./format.js";
+import { timeZone, UNKNOWN, unbroken } from "./format.js";
 // Also where nothing is drawn the page has to be light or dark as Airflow is.
 import {} from "./theme.js";
 
@@ -34,19 +34,6 @@ function wholeQuantities(remark) {
   return typeof remark === "string" ? unbroken(remark) : remark;
 }
 
-/** Numbers to be seen first: [{label, value, remark?, tone?}]; those without a value are left out. */
-export function keyFigures(figures) {
-  const shown = figures.filter((each) => each && each.value !== null && each.value !== undefined);
-  return element("dl", { class: "key-figures" }, shown.map((each) =>
-    element(
-      "div",
-      { class: `key-figure ${each.tone ?? ""}`.trim() },
-      element("dt", {}, each.label),
-      element("dd", { class: "value" }, each.value),
-      each.remark ? element("dd", { class: "remark" }, wholeQuantities(each.remark)) : null,
-    )));
-}
-
 /** Facts with their names: [[name, value], ...]; those without a value are left out. */
 export function facts(pairs) {
   const known = pairs.filter(([, value]) => ![null, undefined, "", UNKNOWN].includes(value));
@@ -66,5 +53,6 @@ export function notice({ title, items, kind = "", level = 2 }) {
 
 /** Fills the part of the page that scripts fill, its <main>. The focus stays on what is like before. */
 export function fillPage(...children) {
-  return renew(document.getElementById("content"), ...children);
+  const zone = element("p", { class: "muted small-text zone" }, `Times in ${timeZone()}`);
+  return renew(document.getElementById("content"), ...children, zone);
 }

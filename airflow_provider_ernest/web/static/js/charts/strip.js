@@ -1,9 +1,6 @@
 /** One strip of production runs: what was predicted, what they took, and whether they kept their deadlines. */
-import {
-  count, counted, dateTime, duration, durationRange, inputShare, executors, number,
-} from "../format.js";
+import { count, counted, dateTime, duration, durationRange, executors } from "../format.js";
 import { axis, extent, frame, tick, timeUnit } from "./axes.js";
-import { numeric, sizes } from "./columns.js";
 import { chart } from "./echart.js";
 import { legend } from "./legend.js";
 import { grid, point } from "./plot.js";
@@ -22,32 +19,20 @@ const [BAR, TICK] = [0.6, 0.9];
 /** So many dates stand below at most. */
 const MOST_DATES = 6;
 
-const COLUMNS = [
-  { key: "recorded_at", title: "Recorded", class: "nowrap", render: (row) => dateTime(row.recorded_at) },
-  sizes(),
-  numeric("scale", "Input", inputShare),
-  numeric("predicted_seconds", "Predicted", number, { unit: "s" }),
-  numeric("likely_low", "80 %, from", number, { unit: "s", value: (row) => row.likely_seconds?.[0] ?? null }),
-  numeric("likely_high", "80 %, to", number, { unit: "s", value: (row) => row.likely_seconds?.[1] ?? null }),
-  numeric("seconds", "Took", number, { unit: "s" }),
-  numeric("latest_seconds", "Deadline", number, { unit: "s" }),
-  { key: "kept", title: "Deadline", value: verdict },
-];
-
 /** Whether a run kept its deadline, in a word; null where it had none. */
 function verdict({ kept }) {
   if (kept === null || kept === undefined) return null;
   return kept ? "kept" : "missed";
 }
 
-/** The figure, from the outcomes of api/production, newest first. */
-export function stripFigure({ runs: newestFirst }) {
+/** The figure, from the outcomes of api/model, newest first, with these columns of its numbers. */
+export function stripFigure({ runs: newestFirst, columns }) {
   const runs = newestFirst.slice(0, MOST_RUNS).reverse();
   const missed = runs.filter((run) => run.kept === false);
   return {
     description: describe(runs, missed),
     caption: newestFirst.length > MOST_RUNS ? `The newest ${MOST_RUNS} of ${count(newestFirst.length)} runs.` : null,
-    columns: COLUMNS,
+    columns,
     rows: [...newestFirst],
     highlight: (row) => (row.kept === false ? "warning" : null),
     legend: legend([

@@ -33,7 +33,7 @@ export function controls({ asked, isIterative, onChange, onInvalid }) {
     onChange(changed);
   };
   const deadline = durationField({
-    ...limit, id: "deadline", label: "Deadline", value: asked.deadline, placeholder: "none: 7m, 1h30, 420",
+    ...limit, id: "deadline", label: "Deadline", value: asked.deadline, placeholder: "7m, 1h30",
     onChange: (value) => change({ deadline: value }),
   });
   const confidence = selectField({

@@ -15,21 +15,21 @@ const OUTDATED = "Still showing the previous answer.";
 
 /** Where the decision stands: the sentence, which is read aloud, a line of facts, and at most one caution. */
 export function decisionPlace() {
-  const sentence = element("p", { class: "sentence", role: "status", "aria-live": "polite" });
+  const sentence = element("p", { class: "headline", role: "status", "aria-live": "polite" });
   const facts = element("p", { class: "muted facts-line" });
   const caution = element("div", {});
   const place = element("section", { class: "decision", id: "decision", "aria-label": "Decision", tabindex: "-1" },
     sentence, facts, caution);
   let isSaid = false;
   place.say = (answer) => {
-    place.classList.remove("is-outdated");
+    place.classList.remove("is-outdated", "is-empty");
     isSaid = true;
     setText(sentence, unbroken(answer.sentence));
     setText(facts, unbroken(answer.facts.join(" · ")));
     replace(caution, answer.caution ? cautionLine(answer.caution) : null);
   };
   place.fail = (words, ...more) => {
-    place.classList.toggle("is-outdated", isSaid);
+    place.classList.add(isSaid ? "is-outdated" : "is-empty");
     replace(caution, element("div", { class: "notice bad", role: "alert" },
       element("p", {}, unbroken(words)), isSaid ? element("p", { class: "muted" }, OUTDATED) : null, more));
   };

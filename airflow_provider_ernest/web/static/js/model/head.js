@@ -16,7 +16,7 @@ export function head(page) {
     pageHeader({
       title: model.job,
       crumbs: [{ text: "Models", href: "models" }],
-      subtitle: [types(page), badges.map(toneBadge)],
+      subtitle: [types(page), page.is_newest ? badges.map(toneBadge) : null],
       actions: isReport ? []
         : [button, copyButton(sharedAddress, "the link to this question", "Copy link")].filter(Boolean),
     }),

@@ -3,12 +3,10 @@ import { airflowLink, externalLink, taskUrl } from "../airflow.js";
 import { numeric, sizes } from "../charts/columns.js";
 import { stripFigure } from "../charts/strip.js";
 import { element } from "../dom.js";
-import { downloadButtons } from "../download.js";
 import {
-  count, counted, dateTime, dollars, duration, durationRange, inputShare, kindOfRun, signedPercentage, units,
+  count, counted, dateTime, deviation, dollars, duration, durationRange, inputShare, kindOfRun, units,
 } from "../format.js";
 import { facts } from "../header.js";
-import { dataTable } from "../table.js";
 import { figureSlot, part } from "./slot.js";
 
 const NO_PRODUCTION =
@@ -20,8 +18,6 @@ function noProduction(runs) {
   return past + NO_PRODUCTION;
 }
 
-const ROWS_AT_FIRST = 5;
-
 const COLUMNS = [
   { key: "recorded_at", title: "Run", class: "nowrap", render: (row) => (row.origin
     ? airflowLink(taskUrl(row.origin), dateTime(row.recorded_at)) : dateTime(row.recorded_at)) },
@@ -30,14 +26,11 @@ const COLUMNS = [
     value: (row) => row.scale },
   numeric("predicted_seconds", "Predicted", duration),
   numeric("seconds", "Took", duration),
-  numeric("error_percent", "Error", signedPercentage),
+  { key: "error_percent", title: "Than predicted", class: "nowrap", render: (row) => deviation(row.error_percent) },
   numeric("latest_seconds", "Deadline", duration, { isOptional: true }),
   { key: "kept", title: "Kept", isOptional: true, class: "nowrap", value: (row) => row.kept, render: verdict },
   numeric("predicted_cost", "Predicted cost", dollars, { isOptional: true }),
   numeric("cost", "Paid", dollars, { isOptional: true }),
-];
-/** What files hold besides. */
-const MORE_COLUMNS = [
   { key: "likely_seconds", title: "80 % of runs", render: (row) => durationRange(row.likely_seconds) },
   { key: "application_id", title: "Application", render: (row) => (row.history_url
     ? externalLink(row.history_url, row.application_id) : row.application_id) },
@@ -56,16 +49,10 @@ export function history(page) {
   if (!runs.length) return part(titled, element("p", { class: "card muted" }, noProduction(page.observations)));
   const name = `${model.job}-${model.instance_type}-production`;
   const slot = figureSlot({ id: "production", title: "Production runs", name, height: 160 });
-  slot.show(stripFigure({ runs }));
-  const columns = COLUMNS.filter((column) => !column.isOptional || isKnown(column, runs));
-  const table = dataTable({
-    caption: "Production runs, newest first", captionHidden: true, columns, rows: runs, limit: ROWS_AT_FIRST,
-    highlight: (row) => (row.kept === false ? "warning" : null),
-  });
+  slot.show(stripFigure({ runs, columns: COLUMNS.filter((each) => !each.isOptional || isKnown(each, runs)) }));
   const older = total > runs.length
     ? element("p", { class: "muted" }, `The newest ${count(runs.length)} of ${count(total)}.`) : null;
-  return part(titled, element("div", { class: "card history" }, slot,
-    downloadButtons({ name, columns: [...COLUMNS, ...MORE_COLUMNS], rows: runs }), table, older, money(page)));
+  return part(titled, element("div", { class: "card history" }, slot, older, money(page)));
 }
 
 function isKnown({ key, value = (row) => row[key] }, rows) {
@@ -81,12 +68,12 @@ function money({ money: known }) {
   const before = known.is_baseline_of_logs
     ? `before, by ${counted(known.baseline_runs, "event log")} at the price of these ${units()}`
     : "before";
+  const rest = training > 0 ? `; less the training ${dollars(saved - training)}` : "";
   return facts([
     ["Training cost", dollars(training)],
     ["Production cost", paid ? `${dollars(production)} for ${counted(paid, "run")}` : null],
-    ["Saved", saved === null
-      ? "not known: no run before the first decision is recorded to compare with"
-      : `${dollars(saved)}, against ${dollars(baseline)} a run ${before}`],
+    ["Saved", saved === null ? "not known: no earlier run to compare with"
+      : `${dollars(saved)}, against ${dollars(baseline)} a run ${before}${rest}`],
     ["Training paid back", even ? `by run ${count(even)}` : null],
   ]);
 }

@@ -2,7 +2,7 @@
 import { numeric, sizes } from "../charts/columns.js";
 import { foldsFigure } from "../charts/folds.js";
 import { element, replace } from "../dom.js";
-import { duration, durationRange, inReadersTime, unbroken } from "../format.js";
+import { duration, durationRange, inReadersTime, isolated, unbroken } from "../format.js";
 import { dataTable } from "../table.js";
 import { conditions } from "./conditions.js";
 import { design } from "./details.js";
@@ -59,7 +59,11 @@ function line(name, page) {
   const details = makeContent
     ? element("details", {}, element("summary", {}, row), content) : element("div", { class: "summary" }, row);
   const fill = () => {
-    if (details.open && latest) replace(content, makeContent(page, latest));
+    if (!details.open || !latest) return;
+    const chosen = latest.decision?.instance_type ?? latest.instance_type;
+    const isOther = chosen !== latest.instance_type && name !== "replay";
+    replace(content, isOther ? element("p", { class: "muted" }, `The page of ${isolated(chosen)} shows it.`)
+      : makeContent(page, latest));
   };
   details.addEventListener("toggle", fill);
   const node = element("li", { id: `check-${name}`, class: "check" }, details);
@@ -74,7 +78,8 @@ function line(name, page) {
     const isOther = latest !== prediction;
     latest = prediction;
     // What depends on the page alone is not drawn anew while it is looked at.
-    if (isOther && (name === "replay" || !content.hasChildNodes())) fill();
+    const isOfPage = !["replay", "drift"].includes(name) && content.hasChildNodes();
+    if (isOther && !(isOfPage && latest.decision?.instance_type === page.model.instance_type)) fill();
   };
   return node;
 }

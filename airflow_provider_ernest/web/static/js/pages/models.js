@@ -4,7 +4,7 @@ import { ApiError, fetchJson, pageParams, rememberParams } from "../api.js";
 import { debounce, selectField } from "../controls.js";
 import { element, renew, replace, setText } from "../dom.js";
 import { count, counted, dateTime, dollars } from "../format.js";
-import { fillPage, keyFigures, pageHeader } from "../header.js";
+import { fillPage, pageHeader } from "../header.js";
 import { emptyState, errorState, loadingState } from "../states.js";
 import { modelsDownload, modelsTable, startsDescending, SORTS } from "./models_table.js";
 import { pager, PAGE_SIZES } from "./pager.js";
@@ -45,7 +45,7 @@ class ModelsPage {
     this.wanted = wantedFromAddress();
     this.request = null;
     this.results = element("div", { class: "results" });
-    this.totals = element("section", { class: "totals", "aria-label": "All these jobs", hidden: true });
+    this.totals = element("p", { class: "headline totals", hidden: true });
     this.survey = element("p", { class: "survey-link", hidden: true });
     this.summary = element("p", { class: "results-summary", role: "status", "aria-live": "polite" });
     this.search = element("input", {
@@ -235,15 +235,10 @@ class ModelsPage {
 
 /** What all jobs that match cost and save, as far as it is known. */
 function totals({ per_month: month, saved_per_month: saved }) {
-  const of = ({ jobs, unknown_jobs: unknown }) => [
-    jobs ? `of ${counted(jobs, "job")}` : null,
-    unknown ? `${jobs ? count(unknown) : counted(unknown, "job")} not known` : null,
-  ].filter(Boolean).join("; ");
-  const told = (sum) => (sum.dollars === null ? "not known" : dollars(sum.dollars));
-  return keyFigures([
-    { label: "Cost a month", value: told(month), remark: of(month) },
-    { label: "Saved a month", value: told(saved), remark: of(saved) },
-  ]);
+  const all = counted(month.jobs + month.unknown_jobs, "job");
+  if (!month.jobs) return `Of ${all} no cost is known.`;
+  const costs = month.unknown_jobs ? `${count(month.jobs)} of ${all} cost` : `${all} ${month.jobs === 1 ? "costs" : "cost"}`;
+  return `${costs} ${dollars(month.dollars)} a month${saved.jobs ? `, ${dollars(saved.dollars)} less than before Ernest` : ""}.`;
 }
 
 function surveyLink({ at }) {

@@ -3,7 +3,7 @@
 import { pageUrl } from "../api.js";
 import { toneBadge } from "../badge.js";
 import { element, hidden } from "../dom.js";
-import { age, count, dateTime, dollars, duration, percentage, probability, unbroken } from "../format.js";
+import { age, count, dateTime, deviation, dollars, duration, probability, unbroken } from "../format.js";
 import { downloadButtons } from "../download.js";
 import { cell, dataTable } from "../table.js";
 
@@ -41,13 +41,8 @@ function machinesCell(row) {
 
 function timeCell(row) {
   if (row.seconds === null) return null;
-  return cell(duration(row.seconds), row.is_predicted ? "predicted" : null, row.is_far_off ? deviation(row) : null);
-}
-
-/** The API's errors are positive where the prediction was too high. */
-function deviation({ error_percent: error }) {
-  const over = 100 / (1 + error / 100) - 100;
-  return `last run ${percentage(Math.abs(over))} ${over < 0 ? "shorter" : "longer"} than predicted`;
+  return cell(duration(row.seconds), row.is_predicted ? "predicted" : null,
+    row.is_far_off ? `last run ${deviation(row.error_percent)} than predicted` : null);
 }
 
 const NOT_KNOWN = element("span", { class: "muted" }, "not known");
@@ -76,8 +71,8 @@ function deadlinesCell({ deadlines: { kept, judged, asked, is_short: isShort } }
 /** How the model stands, and what is to be done, with what it is about in dollars. */
 function stateCell(row) {
   const { badges, need } = row;
+  if (!need) return element("span", { class: "muted" }, "Nothing");
   const shown = element("span", { class: "badges" }, badges.map(toneBadge));
-  if (!need) return shown;
   const { action, dollars_per_month: month } = need;
   const href = pageUrl("model", { job: row.job, instance_type: row.instance_type });
   const link = element("a", { href: action === "Retrain" ? `${href}#retrain` : href }, action, hidden(` ${row.job}`));

@@ -7,7 +7,7 @@ import { element, hidden, renew, setText } from "../dom.js";
 import { fallbackWords } from "../fallback.js";
 import { follower, isGoingOn } from "../follow.js";
 import {
-  asPercent, capitalized, dateTime, dollars, duration, durationRange, inReadersTime, isolated, number, percentage,
+  asPercent, capitalized, dateTime, deviation, dollars, duration, durationRange, inReadersTime, isolated, number, percentage,
   unbroken,
 } from "../format.js";
 import { facts, fillPage, notice, pageHeader } from "../header.js";
@@ -23,14 +23,6 @@ function isKnown(value) {
 function titleOf({ sentence, failures }) {
   if (sentence) return sentence;
   return failures.length ? "Nothing was decided" : "Nothing is decided yet";
-}
-
-/** "5 % longer than predicted": the API's errors are positive where the prediction was too high. */
-function errorWords(percent) {
-  if (!isKnown(percent)) return null;
-  const change = 100 / (1 + percent / 100) - 100;
-  if (Math.abs(change) < 0.05) return "as predicted";
-  return `${percentage(Math.abs(change))} ${change > 0 ? "longer" : "shorter"} than predicted`;
 }
 
 function verdicts({ outcome }) {
@@ -62,7 +54,7 @@ function comparison({ decision, production, latest_seconds: latest }) {
       ["Predicted", "Actual"].map((title) => element("th", { scope: "col", class: "number" }, title)))),
     element("tbody", {},
       row("Time", [duration(predicted), likely ? `${durationRange(likely)} in 80 % of runs` : null],
-        [duration(seconds), [errorWords(outcome?.error_percent), deadline].filter(Boolean).join(", ")]),
+        [duration(seconds), [isKnown(outcome?.error_percent) && `${deviation(outcome.error_percent)} than predicted`, deadline].filter(Boolean).join(", ")]),
       isKnown(cost) || isKnown(outcome?.cost) ? row("Cost", [dollars(cost)], [dollars(outcome?.cost)]) : null));
 }
 
@@ -138,7 +130,7 @@ function card(run, data, id) {
   return element("section", { class: "card run-card", "aria-labelledby": label },
     isOneOfMany
       ? element("p", { class: "muted small-text", id: `${id}-group` }, isolated(group || "in no task group")) : null,
-    element("h2", { id, class: "sentence" }, unbroken(titleOf(data))),
+    element("h2", { id, class: "headline" }, unbroken(titleOf(data))),
     production ? verdicts(production) : null,
     failuresOf(run, data), warningsOf(decision), comparison(data),
     facts([

@@ -10,7 +10,7 @@ import {
   asPercent, capitalized, count, counted, countIn, dateTime, dollars, duration, isolated, number, signedPercentage,
   unbroken, units,
 } from "../format.js";
-import { facts, fillPage, keyFigures, pageHeader } from "../header.js";
+import { facts, fillPage, pageHeader } from "../header.js";
 import { folded, part, unfold } from "../model/slot.js";
 import { errorState, loadingState } from "../states.js";
 import { cell, dataTable } from "../table.js";
@@ -46,22 +46,6 @@ function versions({ survey_id: shown, at, others }) {
     element("select", { id: "survey", "aria-label": "Survey", onChange: go }, all.map((each) =>
       element("option", { value: each.survey_id, selected: each.survey_id === shown },
         each.at ? dateTime(each.at) : each.survey_id))));
-}
-
-function figures(page) {
-  const { amount, unit, range } = amountsOf(page);
-  const { jobs, taken, saved, savers, unknown, likely_saved: likely } = page;
-  return keyFigures([
-    { label: `All jobs, ${unit} a month`, value: amount(taken), remark: counted(jobs.length, "job") },
-    {
-      label: "Can be saved a month", value: taken === null ? "not known" : amount(saved),
-      remark: savers ? `${range(likely)}, by ${counted(savers, "job")}` : "no cheaper size is known",
-    },
-    {
-      label: "Not known", value: count(unknown),
-      remark: `${unknown === 1 ? "job" : "jobs"} of which no saving is known`,
-    },
-  ]);
 }
 
 function columnsOf(page) {
@@ -144,9 +128,8 @@ function show(page) {
   countIn(page.unit);
   replace(content,
     element("p", { class: "headline" }, element("strong", {}, unbroken(page.headline))),
-    figures(page),
-    element("ul", { class: "muted remarks" }, page.remarks.map((each) => element("li", {}, unbroken(each)))),
     page.jobs.length ? part({ id: "jobs", title: "All jobs, what saves most first" }, table(page)) : null,
+    element("ul", { class: "muted remarks" }, page.remarks.map((each) => element("li", {}, unbroken(each)))),
     page.jobs.length
       ? part({ id: "each", title: "Job by job" },
         element("div", { class: "card" }, page.jobs.map((job, place) => jobPart(job, place))))
