@@ -137,8 +137,8 @@ class Evidence:
             return f"The last runs fell outside the {as_percent(1 - share)} range far too often."
         if self.is_drift:
             return (
-                f"{missed} of the first {counted(self.runs, 'run')} fell outside the {as_percent(1 - share)} "
-                f"range, {plain(share * self.runs)} were expected: so it was noticed."
+                f"By run {self.runs}, {missed} had fallen outside the {as_percent(1 - share)} range; "
+                f"{plain(share * self.runs)} were expected."
             )
         within, expected = self.runs - missed, round((1 - share) * self.runs)
         told = f"{within} of {counted(self.runs, 'run')} fell within the {as_percent(1 - share)} range"

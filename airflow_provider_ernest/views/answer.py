@@ -27,6 +27,7 @@ from airflow_provider_ernest.views.clarity import MOST_REPORTS, report_of_models
 from airflow_provider_ernest.views.loaded import Readable, newest_models
 from airflow_provider_ernest.views.outcomes import BAD, WARNING, Standing, is_inaccurate
 from airflow_provider_ernest.views.sentence import (
+    GUESS,
     WOULD_DO,
     Proposal,
     Today,
@@ -283,7 +284,6 @@ class Asked:
 
 
 DOUBTS = {DRIFTING: "by predictions that no longer hold", STALE: "by the model from before the change"}
-GUESS = "by a guess"  # beyond what was tried
 
 
 def answer_of(asked: Asked, replays: Sequence[Replay]) -> Answer:

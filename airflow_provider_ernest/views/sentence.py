@@ -95,6 +95,8 @@ def runs_per_month(runs: Sequence[CatalogueEntry]) -> float | None:
 
 
 WOULD_DO = "would do in"
+GUESS = "by a guess"
+"""Of what lies beyond all that was tried."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,6 +131,7 @@ class Proposal:
 
 def proposal_of(decision: Decision, *, limits: str = "the goal") -> Proposal:
     """What a decision chose."""
+    taken = filter(decision.is_for, decision.alternatives)
     return Proposal(
         config=decision.config,
         composition=decision.composition,
@@ -140,6 +143,7 @@ def proposal_of(decision: Decision, *, limits: str = "the goal") -> Proposal:
         confidence=decision.confidence,
         limits=limits,
         is_out_of_reach=decision.fallback_reason is not None,
+        doubt=GUESS if any(each.extrapolates for each in taken) else "",
     )
 
 

@@ -11,8 +11,8 @@ from airflow_provider_ernest.documents.decisions import Configuration
 from airflow_provider_ernest.documents.runs import ExecutorBounds
 from airflow_provider_ernest.learning.freshness import DRIFTING, STALE
 from airflow_provider_ernest.store.catalogue import PastSize
-from airflow_provider_ernest.views.answer import DOUBTS, GUESS
-from airflow_provider_ernest.views.sentence import Proposal, Today, limits_in_words, sentence, today_of
+from airflow_provider_ernest.views.answer import DOUBTS
+from airflow_provider_ernest.views.sentence import GUESS, Proposal, Today, limits_in_words, sentence, today_of
 from tests.unit.views.stored import entry
 
 TODAY = Today(executors=12, instance_type="m5.large", seconds=2460.0, cost=3.1, runs=5, runs_per_month=30.0)
