@@ -102,9 +102,8 @@ def test_report_says_of_a_question_what_the_page_says(store: ModelStore, shown: 
             told.decision.predicted_cost,
         )
         chosen = told.decision
-        words = figures(
-            (chosen.predicted_seconds, chosen.likely_seconds, chosen.probability, told.confidence)
-        )
+        figure = chosen.predicted_seconds, chosen.likely_seconds, chosen.probability
+        words = figures(*figure, told.confidence)
         assert all(each in told.answer.sentence and each in report.answer.sentence for each in words)
         compared += 1
     assert compared >= 3
