@@ -192,7 +192,7 @@ def _proposed(today: Today | None, proposal: Proposal) -> str:
     else:
         does = "would take" if proposal.is_of(today) else proposal.role
         told = f"{size} {does} {takes}{_chance(proposal)}."
-    if proposal.doubt:
+    if proposal.doubt and not (proposal.is_out_of_reach and proposal.doubt == GUESS):
         told = f"{proposal.doubt}, {told[0].lower()}{told[1:]}"
     return f"{told[0].upper()}{told[1:]}"
 

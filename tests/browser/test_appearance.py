@@ -45,7 +45,7 @@ def set_airflows_appearance(page: Page, mode: str) -> None:
 def test_the_pages_follow_airflows_switch_at_once(site: Site, visit):
     here = visit(site)
     here.page.goto(site.airflow("plugin", "ernest"))
-    here.frame.get_by_role("link", name="hourly_sessions").click()
+    here.frame.get_by_role("link", name="hourly_sessions", exact=True).click()
     chart = here.frame.locator("#time-chart")
     expect(chart.locator("svg path").first).to_be_attached()
     root = here.frame.locator("html")

@@ -45,5 +45,5 @@ def test_pages_that_stand_alone_work_below_a_path(behind_prefix: Site, visit):
     visit.open("model", **of(behind_prefix.seeded.nightly_join))
     expect(visit.page.locator("#decision")).to_contain_text("machine")
     visit.page.get_by_role("navigation", name="Breadcrumb").get_by_role("link", name="Models").click()
-    expect(visit.page.get_by_role("link", name="hourly_sessions")).to_be_visible()
+    expect(visit.page.get_by_role("link", name="hourly_sessions", exact=True)).to_be_visible()
     expect(visit.page).to_have_url(re.compile("^" + re.escape(f"{behind_prefix.url}/ernest/")))

@@ -24,7 +24,7 @@ export function pageHeader({ title, crumbs = [], subtitle = [], actions = [] }) 
         ? element("nav", { class: "breadcrumb", "aria-label": "Breadcrumb" }, element("ol", {}, links))
         : null,
       element("h1", {}, title),
-      subtitle.length ? element("div", { class: "page-subtitle" }, subtitle) : null,
+      element("div", { class: "page-subtitle" }, subtitle, element("span", { class: "small-text" }, `Times in ${timeZone()}`)),
     ),
     actions.length ? element("div", { class: "page-actions" }, actions) : null,
   );
@@ -53,6 +53,5 @@ export function notice({ title, items, kind = "", level = 2 }) {
 
 /** Fills the part of the page that scripts fill, its <main>. The focus stays on what is like before. */
 export function fillPage(...children) {
-  const zone = element("p", { class: "muted small-text zone" }, `Times in ${timeZone()}`);
-  return renew(document.getElementById("content"), ...children, zone);
+  return renew(document.getElementById("content"), ...children);
 }

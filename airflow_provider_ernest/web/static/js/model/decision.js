@@ -18,17 +18,18 @@ export function decisionPlace() {
   const sentence = element("p", { class: "headline", role: "status", "aria-live": "polite" });
   const facts = element("p", { class: "muted facts-line" });
   const caution = element("div", {});
-  const place = element("section", { class: "decision", id: "decision", "aria-label": "Decision", tabindex: "-1" },
+  const place = element("section", { class: "decision is-waiting", id: "decision", "aria-label": "Decision", tabindex: "-1" },
     sentence, facts, caution);
   let isSaid = false;
   place.say = (answer) => {
-    place.classList.remove("is-outdated", "is-empty");
+    place.classList.remove("is-outdated", "is-empty", "is-waiting");
     isSaid = true;
     setText(sentence, unbroken(answer.sentence));
     setText(facts, unbroken(answer.facts.join(" · ")));
     replace(caution, answer.caution ? cautionLine(answer.caution) : null);
   };
   place.fail = (words, ...more) => {
+    place.classList.remove("is-waiting");
     place.classList.add(isSaid ? "is-outdated" : "is-empty");
     replace(caution, element("div", { class: "notice bad", role: "alert" },
       element("p", {}, unbroken(words)), isSaid ? element("p", { class: "muted" }, OUTDATED) : null, more));

@@ -94,8 +94,8 @@ class ModelsPage {
       (this.download = modelsDownload(() => this.all())),
     );
     this.download.hidden = true;
-    this.toolbar.hidden = true;
-    replace(this.results, loadingState("Loading the models …"));
+    this.toolbar.hidden = this.results.hidden = true;
+    this.toolbar.before(this.waiting = loadingState("Loading the models …"));
     this.load();
   }
 
@@ -157,6 +157,7 @@ class ModelsPage {
 
   showError(error) {
     if (!(error instanceof ApiError)) console.error(error);
+    this.hasAnswer();
     this.results.removeAttribute("aria-busy");
     setText(this.summary, "");
     this.totals.hidden = true;
@@ -164,7 +165,13 @@ class ModelsPage {
     renew(this.results, errorState(error, () => this.load()));
   }
 
+  hasAnswer() {
+    this.waiting.remove();
+    this.results.hidden = false;
+  }
+
   showFound(found) {
+    this.hasAnswer();
     const models = STATES.reduce((sum, state) => sum + (found.counts[state] ?? 0), 0);
     const isEmptyStore = models === 0 && !this.wanted.search && !this.wanted.state;
     this.toolbar.hidden = isEmptyStore;
