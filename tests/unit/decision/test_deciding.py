@@ -457,7 +457,7 @@ def test_the_table_of_a_decision_names_the_bounds():
     decision = dynamic(model_with(fixed=8.0, spread=800.0), deadline_seconds=250.0).required()
     lines = decision_table(decision)
     assert any("<- chosen  min 1, initial 1, mean 5.00" in line for line in lines)
-    assert any(line.startswith("1 to 8 executors, 1 at first: 2 min 42 s for ") for line in lines)
+    assert any(line.startswith("1 to 8 executors, 1 at first would do in 2 min 42 s ") for line in lines)
 
 
 def test_a_deadline_that_no_bounds_keep_names_the_most_probable_ones():

@@ -91,7 +91,7 @@ def test_drift_is_marked_once_and_told(context, observations, capsys):
 
     (mark,) = marks()
     assert (mark.cause, mark.model_id) == (UNEXPLAINED, newest.id)
-    assert "3 of 4 runs fell outside the 95 % range" in mark.reason
+    assert "By run 4, 3 had fallen outside the 95 % range" in mark.reason
     assert "Retrain" in mark.reason
     assert told == [mark]
     assert models()[1:] == [newest], "nothing is learned from drift"
