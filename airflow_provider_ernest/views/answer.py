@@ -272,7 +272,7 @@ class Asked:
             limits=self.limits,
             is_out_of_reach=self.error is not None,
             role=WOULD_DO if self.decision or self.error else "would be the cheapest tried, in",
-            doubt=DOUBTS.get(self.standing.state.name, GUESS if shown.extrapolates else ""),
+            lead=LEADS.get(self.standing.state.name, GUESS if shown.extrapolates else ""),
         )
 
     @property
@@ -283,7 +283,7 @@ class Asked:
         return "Cheapest tried" if self.is_priced else f"Fewest {self.unit}-hours tried"
 
 
-DOUBTS = {DRIFTING: "by predictions that no longer hold", STALE: "by the model from before the change"}
+LEADS = {DRIFTING: "by predictions that no longer hold", STALE: "by the model from before the change"}
 
 
 def answer_of(asked: Asked, replays: Sequence[Replay]) -> Answer:

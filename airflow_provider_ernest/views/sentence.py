@@ -114,7 +114,7 @@ class Proposal:
     limits: str = ""  # such as "the deadline of 7 min"
     is_out_of_reach: bool = False
     role: str = WOULD_DO  # such as "would be the cheapest tried, in"
-    doubt: str = ""  # such as "by predictions that no longer hold"
+    lead: str = ""  # what is said ahead, such as "by predictions that no longer hold"
 
     def is_of(self, today: Today | None) -> bool:
         """Whether it is today's size."""
@@ -131,7 +131,10 @@ class Proposal:
 
 def proposal_of(decision: Decision, *, limits: str = "the goal") -> Proposal:
     """What a decision chose."""
-    taken = filter(decision.is_for, decision.alternatives)
+    taken, explores = filter(decision.is_for, decision.alternatives), decision.exploration
+    lead = GUESS if any(each.extrapolates for each in taken) else ""
+    if explores and explores.executors is not None:
+        lead = f"to learn what others than {count(explores.instead_of)} take"
     return Proposal(
         config=decision.config,
         composition=decision.composition,
@@ -143,7 +146,7 @@ def proposal_of(decision: Decision, *, limits: str = "the goal") -> Proposal:
         confidence=decision.confidence,
         limits=limits,
         is_out_of_reach=decision.fallback_reason is not None,
-        doubt=GUESS if any(each.extrapolates for each in taken) else "",
+        lead=lead,
     )
 
 
@@ -192,8 +195,8 @@ def _proposed(today: Today | None, proposal: Proposal) -> str:
     else:
         does = "would take" if proposal.is_of(today) else proposal.role
         told = f"{size} {does} {takes}{_chance(proposal)}."
-    if proposal.doubt and not (proposal.is_out_of_reach and proposal.doubt == GUESS):
-        told = f"{proposal.doubt}, {told[0].lower()}{told[1:]}"
+    if proposal.lead and not (proposal.is_out_of_reach and proposal.lead == GUESS):
+        told = f"{proposal.lead}, {told[0].lower()}{told[1:]}"
     return f"{told[0].upper()}{told[1:]}"
 
 

@@ -7,12 +7,20 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_ernest.documents.decisions import Configuration
+from airflow_provider_ernest.documents.decisions import Configuration, Decision, SizeExploration
 from airflow_provider_ernest.documents.runs import ExecutorBounds
 from airflow_provider_ernest.learning.freshness import DRIFTING, STALE
 from airflow_provider_ernest.store.catalogue import PastSize
-from airflow_provider_ernest.views.answer import DOUBTS
-from airflow_provider_ernest.views.sentence import GUESS, Proposal, Today, limits_in_words, sentence, today_of
+from airflow_provider_ernest.views.answer import LEADS
+from airflow_provider_ernest.views.sentence import (
+    GUESS,
+    Proposal,
+    Today,
+    limits_in_words,
+    proposal_of,
+    sentence,
+    today_of,
+)
 from tests.unit.views.stored import entry
 
 TODAY = Today(executors=12, instance_type="m5.large", seconds=2460.0, cost=3.1, runs=5, runs_per_month=30.0)
@@ -94,19 +102,19 @@ VARIANTS = {
     ),
     "drifting": (
         {},
-        {"doubt": DOUBTS[DRIFTING]},
+        {"lead": LEADS[DRIFTING]},
         f"Today 12 executors, 41 min, $3.10. By predictions that no longer hold, 8 would do in {SAVING}; "
         f"{HOLDS}",
     ),
     "stale": (
         {},
-        {"doubt": DOUBTS[STALE], "config": size(12)},
+        {"lead": LEADS[STALE], "config": size(12)},
         "Today 12 executors, 41 min, $3.10. By the model from before the change, the same would take "
         f"{RANGE}; {HOLDS}",
     ),
     "too little known": (
         {},
-        {"doubt": GUESS},
+        {"lead": GUESS},
         f"Today 12 executors, 41 min, $3.10. By a guess, 8 would do in {SAVING}; {HOLDS}",
     ),
     "out of reach": (
@@ -134,6 +142,13 @@ def test_every_variant(variant: str):
     today, changed, words = VARIANTS[variant]
     told = sentence(None if today is None else replace(TODAY, **today), replace(EIGHT, **changed))
     assert told.replace("\u00a0", " ") == words
+
+
+def test_an_exploration_says_that_it_is_one():
+    exploration = SizeExploration(executors=8, instead_of=12, reason="Its times tell most.")
+    decision = Decision(config=size(8), goal="", predicted_seconds=2820.0, exploration=exploration)
+    told = sentence(None, proposal_of(decision))
+    assert told == "To learn what others than 12 take, 8 executors of m5.large would do in 47 min."
 
 
 def run(days: float, executors: int, seconds: float, cost: float | None = 1.0, **fields: Any) -> Any:
