@@ -205,10 +205,12 @@ class Asked:
             return chosen(self.choice.alternatives, self.decision)
         if self.error is not None:
             return self.error.most_probable if isinstance(self.error, InfeasibleGoalError) else None
-        return min(self.tried, key=lambda each: (each.executors != self.today, each.expense), default=None)
+        return min(
+            self.tried, key=lambda each: (each.executors != self.todays_executors, each.expense), default=None
+        )
 
     @property
-    def today(self) -> int | None:
+    def todays_executors(self) -> int | None:
         """The executors of the last run on the model's type; None without one."""
         today = self.own.today
         return today.executors if today and today.instance_type == self.model.instance_type else None
@@ -278,7 +280,7 @@ class Asked:
     @property
     def role(self) -> str:
         """Of what is shown where nothing is asked."""
-        if self.shown and self.shown.executors == self.today:
+        if self.shown and self.shown.executors == self.todays_executors:
             return "As today"
         return "Cheapest tried" if self.is_priced else f"Fewest {self.unit}-hours tried"
 
@@ -326,7 +328,7 @@ def _paid_for(decision: Decision | None) -> str:
         return ""
     besides = (("the master", parts.master), ("volumes", parts.volumes), ("training", parts.training))
     told = [f"{dollars(cost)} for {name}" for name, cost in besides if cost > 0]
-    return f"of it {', '.join(told)}" if told else ""
+    return f"Of the predicted {dollars(parts.total)} {', '.join(told)}" if told else ""
 
 
 def _facts(asked: Asked) -> Iterator[str]:
@@ -363,12 +365,12 @@ def _drifts(asked: Asked) -> Iterator[Caution]:
 def _cautions(asked: Asked, checks: Sequence[Check]) -> Iterator[Caution]:
     """Cautions, the most important first."""
     yield from _drifts(asked)
+    if asked.error:
+        yield Caution(words=_out_of_reach(asked, asked.error), about="question", tone=BAD)
     deadlines = asked.standing.deadlines
     if deadlines.is_short:
         words = f"Fewer deadlines were kept than asked: {deadlines.kept} of {deadlines.judged}."
         yield Caution(words=words, about="history", tone=BAD)
-    if asked.error:
-        yield Caution(words=_out_of_reach(asked, asked.error), about="question", tone=BAD)
     failed = {each.name: each.words for each in checks if each.passed is False}
     for name in filter(failed.__contains__, REMEDIES):
         tone = BAD if name == "error" else WARNING
