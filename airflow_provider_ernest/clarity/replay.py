@@ -18,6 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import ndimage
 
 from airflow_provider_ernest.clarity.dynamic_allocation import ExecutorAllocation
 from airflow_provider_ernest.clarity.replay_plan import BEGIN, Plan, PlannedStage, most_at_once, plan_of
@@ -433,14 +434,10 @@ def medians(values: FloatColumn | IntColumn, groups: IntColumn, count: int) -> F
 
     `values` and `groups` have shape (n,); groups count from 0.
     """
-    order = np.lexsort((values, groups))
-    sorted_values = np.asarray(values, dtype=np.float64)[order]
-    begins = np.searchsorted(groups[order], np.arange(count), side="left")
-    sizes = np.bincount(groups, minlength=count)
-    low, high = begins + np.maximum(0, sizes - 1) // 2, begins + sizes // 2
     found = np.full(count, np.nan)
-    some = sizes > 0
-    found[some] = (sorted_values[low[some]] + sorted_values[high[some]]) / 2.0
+    if len(values):
+        some = np.unique(groups)
+        found[some] = ndimage.median(values, groups, some)
     return found
 
 
