@@ -81,7 +81,8 @@ class TrainingLeases:
     def newest(self) -> tuple[int, TrainingLease | None]:
         """The one that counts, with its number: 0 where there is none; None where it cannot be understood."""
         with storage.store_errors(f"The trainings in {self._folder} cannot be read"):
-            paths = self._paths()
+            names = ((str(path.name).removesuffix(".json"), path) for path in storage.files(self._folder))
+            paths = {int(name): path for name, path in names if name.isdecimal()}
             if not paths:
                 return 0, None
             number = max(paths)
@@ -103,7 +104,3 @@ class TrainingLeases:
             except FileExistsError:
                 return False
         return True
-
-    def _paths(self) -> dict[int, Any]:
-        names = ((str(path.name).removesuffix(".json"), path) for path in storage.files(self._folder))
-        return {int(name): path for name, path in names if name.isdecimal()}

@@ -67,15 +67,11 @@ class ModelStore:
         self, form: type[Kept], job: str, instance_type: str, *, limit: int | None = None
     ) -> Iterator[Kept]:
         """The same, newest first, read as they are asked for."""
-        return islice(self._each(form, job, instance_type), limit)
-
-    def _each(self, form: type[Kept], job: str, instance_type: str) -> Iterator[Kept]:
         folder = catalogue.folder_of(self.root, form, job, instance_type)
         with storage.store_errors(f"The {form.words}s in {folder} cannot be read"):
-            for path in catalogue.newest_first(folder):
-                record = self._wanted(form, path, job, instance_type)
-                if record is not None:
-                    yield record
+            paths = catalogue.newest_first(folder)
+            found = (self._wanted(form, path, job, instance_type) for path in paths)
+            yield from islice((record for record in found if record is not None), limit)
 
     def _wanted(self, form: type[Kept], path: Any, job: str | None, instance_type: str) -> Kept | None:
         """The record in a file where it is one of that job (None: of any) on that type of machine."""

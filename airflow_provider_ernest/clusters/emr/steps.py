@@ -502,7 +502,9 @@ def _why(step: dict[str, Any]) -> str:
 def fetch_event_log(s3: Any, uri: str, directory: Path) -> Path:
     """Bring the event log of a run that has ended from its folder on S3, which only this run wrote to."""
     bucket, key = _split(uri)
-    logs = [one for one in _objects(s3, bucket, f"{key}/") if not one["Key"].endswith(_FOLDER_MARKERS)]
+    pages = s3.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=f"{key}/")
+    objects = [one for page in pages for one in page.get("Contents", ())]
+    logs = [one for one in objects if not one["Key"].endswith(_FOLDER_MARKERS)]
     if not logs:
         raise SampleRunError(
             f"The application wrote no event log into {uri}.",
@@ -516,11 +518,6 @@ def fetch_event_log(s3: Any, uri: str, directory: Path) -> Path:
     partial = directory / f".{target.name}.part"
     s3.download_file(bucket, chosen["Key"], str(partial))
     return partial.replace(target)
-
-
-def _objects(s3: Any, bucket: str, prefix: str) -> Iterator[dict[str, Any]]:
-    for page in s3.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix):
-        yield from page.get("Contents", ())
 
 
 def _split(uri: str) -> tuple[str, str]:
