@@ -5,10 +5,9 @@ from __future__ import annotations
 import textwrap
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from airflow_provider_ernest.cli import command
-from airflow_provider_ernest.documents.profiles import STAGE
+from airflow_provider_ernest.documents.profiles import STAGE, ComparedPart, RunComparison, RunProfile
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.views.profile_words import (
     category_name,
@@ -33,9 +32,6 @@ from airflow_provider_ernest.words import (
     signed_percentage,
     tenths,
 )
-
-if TYPE_CHECKING:
-    from airflow_provider_ernest.documents.profiles import ComparedPart, RunComparison, RunProfile
 
 WHAT_IF = {
     **dict.fromkeys(("cpu", "network", "disk"), command.above_zero),

@@ -12,7 +12,8 @@ from typing import Any, TypeAlias
 from airflow_provider_ernest.cli.command import Command, add_result_arguments, aligned, tell
 from airflow_provider_ernest.cli.machines import add_account_arguments, clients_by_region
 from airflow_provider_ernest.cli.store import add_store_argument, airflow_home, configured, open_store
-from airflow_provider_ernest.clusters.ec2.preflight import RIGHTS
+from airflow_provider_ernest.clusters.ec2.aws_errors import REMEDIES, Meaning, meaning_of, said
+from airflow_provider_ernest.clusters.ec2.preflight import RIGHTS, require_right
 from airflow_provider_ernest.exceptions import ClusterError, ErnestError, MissingResourceError
 
 LOCAL, EXISTING, EC2, EMR = "local", "existing", "ec2", "emr"
@@ -93,8 +94,6 @@ def _connection(args: Namespace) -> str:
 def _identity(args: Namespace) -> str:
     from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, PartialCredentialsError
 
-    from airflow_provider_ernest.clusters.ec2.aws_errors import REMEDIES, Meaning, meaning_of, said
-
     (_, clients), *_others = clients_by_region(args).items()
     try:
         return str(clients("sts").get_caller_identity()["Arn"])
@@ -111,8 +110,6 @@ def _identity(args: Namespace) -> str:
 
 def _right(action: str) -> Look:
     def look(args: Namespace) -> str:
-        from airflow_provider_ernest.clusters.ec2.preflight import require_right
-
         for clients in clients_by_region(args).values():
             try:
                 require_right(clients("ec2"), action, RIGHTS[action])

@@ -19,6 +19,7 @@ from airflow_provider_ernest.cli.history import (
     scan_of,
 )
 from airflow_provider_ernest.cli.store import add_keep_argument, open_store
+from airflow_provider_ernest.documents.runs import PastRun
 from airflow_provider_ernest.documents.surveys import Survey
 from airflow_provider_ernest.privacy import without_credentials
 from airflow_provider_ernest.views.survey import (
@@ -36,7 +37,6 @@ from airflow_provider_ernest.views.survey_changes import changes_between
 from airflow_provider_ernest.words import counted, shortened
 
 if TYPE_CHECKING:
-    from airflow_provider_ernest.documents.runs import PastRun
     from airflow_provider_ernest.history.survey import Prices, SurveyGoal
     from airflow_provider_ernest.store.store import ModelStore
 

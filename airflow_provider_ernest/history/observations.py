@@ -30,7 +30,7 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import combinations, islice
 from statistics import fmean, median
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -47,7 +47,7 @@ from airflow_provider_ernest.eventlog.run_facts import (
     run_metrics,
     why_not_counted,
 )
-from airflow_provider_ernest.eventlog.tables import DRIVER
+from airflow_provider_ernest.eventlog.tables import DRIVER, EventLog
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.history.jobs import comparable, recurring
 from airflow_provider_ernest.learning.conditions import (
@@ -56,16 +56,12 @@ from airflow_provider_ernest.learning.conditions import (
     differences,
     settings_that_count,
 )
-from airflow_provider_ernest.prediction.numbers import FloatArray
+from airflow_provider_ernest.prediction.numbers import FloatArray, IntArray
 from airflow_provider_ernest.prediction.predict import new_predictor
 from airflow_provider_ernest.prediction.training import leave_one_out
 from airflow_provider_ernest.privacy import without_credentials
 from airflow_provider_ernest.settings.bounds import AVERAGING
 from airflow_provider_ernest.words import counted, data_amount, plain
-
-if TYPE_CHECKING:
-    from airflow_provider_ernest.eventlog.tables import EventLog
-    from airflow_provider_ernest.prediction.numbers import IntArray
 
 MOST_RUNS = 50  # so many past runs are counted unless another number is stated: a fit takes longer with more
 LATEST_RUNS = 10  # so many tell what a job reads now, and along which trend

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseOperator, Context
 
+from airflow_provider_ernest.hooks.store_location import model_store
 from airflow_provider_ernest.links.spark_history import ModelFitLink
 from airflow_provider_ernest.operators.task_context import OfJob, in_time, origin_of
 from airflow_provider_ernest.privacy import without_credentials
@@ -90,7 +91,6 @@ class BottleneckReportOperator(OfJob, BaseOperator):
         from airflow_provider_ernest.clarity.bottleneck_report import profiles_of, report_of
         from airflow_provider_ernest.documents.models import Model
         from airflow_provider_ernest.documents.runs import Observation
-        from airflow_provider_ernest.hooks.store_location import model_store
 
         observations = [
             Observation.from_dict(each) for each in documents("observations", self.observations) if each

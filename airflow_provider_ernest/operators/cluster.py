@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseOperator, Context
 
+from airflow_provider_ernest.clusters.base import ClusterHandle, terminate
 from airflow_provider_ernest.clusters.emr.spec import EmrJobFlow
 from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
 from airflow_provider_ernest.exceptions import InvalidParameterError
@@ -198,8 +199,6 @@ class TerminateClusterOperator(BaseOperator):
 
     def execute(self, context: Context) -> None:
         """End the cluster and say what was done."""
-        from airflow_provider_ernest.clusters.base import ClusterHandle, terminate
-
         with no_vain_retries():
             handle = ClusterHandle.from_dict(document("cluster", self.cluster))
             clusters, clients = folder("clusters"), aws_clients(handle.aws_conn_id, handle.region)

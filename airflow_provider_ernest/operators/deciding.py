@@ -16,6 +16,7 @@ from airflow_provider_ernest.clusters.ec2.spec import EC2
 from airflow_provider_ernest.clusters.emr.spec import EMR
 from airflow_provider_ernest.clusters.existing import EXISTING
 from airflow_provider_ernest.clusters.local_spec import LOCAL
+from airflow_provider_ernest.decision.deciding import Offered
 from airflow_provider_ernest.decision.forms import (
     HEAP,
     PROPERTIES,
@@ -27,12 +28,15 @@ from airflow_provider_ernest.decision.forms import (
     layout_on,
     outputs,
 )
+from airflow_provider_ernest.decision.offers import Offer
 from airflow_provider_ernest.decision.trainings import TrainedType
 from airflow_provider_ernest.documents.decisions import Decision, DecisionRecord, ProductionRun
 from airflow_provider_ernest.documents.models import Model, TrainedMachine, TrainingCluster
+from airflow_provider_ernest.documents.profiles import RunProfile
 from airflow_provider_ernest.exceptions import ErnestError, InvalidDocumentError, MissingResourceError
 from airflow_provider_ernest.hooks.store_location import model_store
 from airflow_provider_ernest.operators.task_context import event_logs
+from airflow_provider_ernest.settings import Exploration, SizingGoal
 from airflow_provider_ernest.settings.values import (
     NOTHING,
     count,
@@ -47,10 +51,6 @@ from airflow_provider_ernest.spark.sizing import event_log_conf, sizing_conf
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
-    from airflow_provider_ernest.decision.deciding import Offered
-    from airflow_provider_ernest.decision.offers import Offer
-    from airflow_provider_ernest.documents.profiles import RunProfile
-    from airflow_provider_ernest.settings import Exploration, SizingGoal
 
 Type = TrainedType[ClusterHandle]
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import BaseOperator, Context
 
 import airflow_provider_ernest.words as words
-from airflow_provider_ernest.clusters.ec2.identity import deployment_of
+from airflow_provider_ernest.clusters.base import ClusterHandle
+from airflow_provider_ernest.clusters.ec2.identity import WORKER, deployment_of, specification_digest
 from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
 from airflow_provider_ernest.exceptions import ClusterStartError, InvalidParameterError
 from airflow_provider_ernest.hooks.aws import aws_clients
@@ -31,15 +32,14 @@ from airflow_provider_ernest.settings.values import (
     settings_of,
     whole_number,
 )
+from airflow_provider_ernest.spark.machines import Bandwidth
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from airflow_provider_ernest.clusters.base import ClusterHandle
     from airflow_provider_ernest.clusters.ec2.cluster import ClusterResize, EC2Cluster
     from airflow_provider_ernest.clusters.ec2.prices import PriceBook
     from airflow_provider_ernest.clusters.ec2.readiness import Means
-    from airflow_provider_ernest.spark.machines import Bandwidth
     from airflow_provider_ernest.spark.submit import ErnestSubmitHook
 
 NOT_GIVEN: Any = object()
@@ -185,7 +185,6 @@ class EC2ClusterOperator(BaseOperator):
         return opened
 
     def _open_resize(self, context: Context) -> ClusterResize:
-        from airflow_provider_ernest.clusters.base import ClusterHandle
         from airflow_provider_ernest.clusters.ec2.cluster import ClusterResize
 
         handle = ClusterHandle.from_dict(document("cluster", self.cluster))
@@ -266,7 +265,6 @@ class EC2PreflightOperator(EC2ClusterOperator):
         return facts
 
     def _facts(self, spec: EC2ClusterSpec, context: Context) -> dict[str, Any]:
-        from airflow_provider_ernest.clusters.ec2.identity import WORKER, specification_digest
         from airflow_provider_ernest.clusters.ec2.instances import Attempt
         from airflow_provider_ernest.clusters.ec2.preflight import check_before_launch, require_launch_right
         from airflow_provider_ernest.clusters.ec2.requests import ON_DEMAND, SPOT

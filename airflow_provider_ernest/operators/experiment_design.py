@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.providers.common.compat.sdk import SkipMixin
 from airflow.sdk import BaseOperator, Context
 
+from airflow_provider_ernest.hooks.store_location import model_store
 from airflow_provider_ernest.operators.task_context import OfJob, failure_pushed, in_time, no_vain_retries
 from airflow_provider_ernest.privacy import without_credentials
 from airflow_provider_ernest.settings import DesignBounds, ModelSettings, SampledInput, SizingGoal, SparkJob
@@ -415,7 +416,6 @@ class NextRunsOperator(OfJob, BaseOperator):
         )
 
     def _believed(self, instance_type: str, observed: Sequence[Observation]) -> dict[str, Any]:
-        from airflow_provider_ernest.hooks.store_location import model_store
         from airflow_provider_ernest.operators.fit_model import prior_of
         from airflow_provider_ernest.prediction.predict import default_terms
         from airflow_provider_ernest.prediction.terms import check_terms

@@ -39,6 +39,7 @@ from airflow_provider_ernest.settings import (
 )
 from airflow_provider_ernest.settings.goal import WARN
 from airflow_provider_ernest.settings.values import Number, as_template, settings_of
+from airflow_provider_ernest.spark.artifact import listed_paths, require_dependencies
 from airflow_provider_ernest.words import duration
 
 if TYPE_CHECKING:
@@ -396,7 +397,6 @@ def _rehearse(operator: BaseOperator, job: SparkJob, sampled: SampledInput, cont
     Otherwise each sample run, and each of its tries, would find a broken template or a missing file on
     machines that are paid for.
     """
-    from airflow_provider_ernest.spark.artifact import listed_paths, require_dependencies
     from airflow_provider_ernest.spark.input import Sample
 
     iterations = job.sample_iterations

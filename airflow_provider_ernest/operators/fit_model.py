@@ -8,6 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseOperator, Context
 
+from airflow_provider_ernest.exceptions import (
+    FitError,
+    InadequateModelError,
+    InvalidParameterError,
+    TooFewObservationsError,
+)
 from airflow_provider_ernest.hooks.store_location import model_store
 from airflow_provider_ernest.lineage import EmitsLineage
 from airflow_provider_ernest.links.spark_history import ModelFitLink
@@ -20,6 +26,7 @@ from airflow_provider_ernest.operators.task_context import (
     origin_of,
     pushed_conditions,
 )
+from airflow_provider_ernest.privacy import without_credentials
 from airflow_provider_ernest.settings import ModelSettings, SampledInput, SizingGoal, SparkJob
 from airflow_provider_ernest.settings.bounds import AVERAGING
 from airflow_provider_ernest.settings.goal import FAIL_TRAINING, WARN
@@ -131,7 +138,6 @@ class FitModelOperator(OfJob, EmitsLineage, BaseOperator):
     def execute(self, context: Context) -> dict[str, Any] | None:
         """Fit, validate, store, judge; nothing where no run is known."""
         from airflow_provider_ernest.documents.runs import Design, Observation
-        from airflow_provider_ernest.exceptions import TooFewObservationsError
         from airflow_provider_ernest.views.tables import model_table
 
         if self.training_begins_with:
@@ -189,7 +195,6 @@ class FitModelOperator(OfJob, EmitsLineage, BaseOperator):
 
         What past runs read, and which code they ran, is less certain than for sample runs.
         """
-        from airflow_provider_ernest.exceptions import FitError, InadequateModelError
         from airflow_provider_ernest.prediction.training import check_adequacy
 
         told = self._told
@@ -220,7 +225,6 @@ class FitModelOperator(OfJob, EmitsLineage, BaseOperator):
         from airflow_provider_ernest.documents.models import HistoryBasis
         from airflow_provider_ernest.history.sizes import with_replays_that_meet
         from airflow_provider_ernest.prediction.training import train
-        from airflow_provider_ernest.privacy import without_credentials
 
         job, sampled = self._rendered_job(), self._rendered_input() if self.input else None
         terms = self._terms(observations, settings, design)
@@ -300,7 +304,6 @@ class FitModelOperator(OfJob, EmitsLineage, BaseOperator):
         return extended
 
     def _judge(self, model: Model, goal: SizingGoal, *, is_history_alone: bool) -> None:
-        from airflow_provider_ernest.exceptions import InadequateModelError
         from airflow_provider_ernest.prediction.training import check_adequacy
 
         for warning in model.warnings:
@@ -363,7 +366,6 @@ def prior_of(
 
     None for the default prior, and for methods without one.
     """
-    from airflow_provider_ernest.exceptions import InvalidParameterError
     from airflow_provider_ernest.prediction.prior import pooled_prior, with_past_runs
 
     if settings.method != AVERAGING or not settings.learn_from_other_jobs:

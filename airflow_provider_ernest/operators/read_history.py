@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseOperator, Context
 
+from airflow_provider_ernest.exceptions import ErnestError
 from airflow_provider_ernest.hooks.store_location import model_store
 from airflow_provider_ernest.operators.task_context import (
     OfJob,
@@ -26,6 +27,7 @@ from airflow_provider_ernest.settings.values import (
     optional_whole_number,
     settings_of,
 )
+from airflow_provider_ernest.spark.artifact import changed_at
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -215,7 +217,6 @@ class ReadHistoryOperator(OfJob, BaseOperator):
         self, logs: EventLogs, runs: Sequence[PastRun], today: Today, instance_type: str
     ) -> HistoryBasis:
         """What a replay of the job's typical runs tells; nothing of logs that cannot be replayed."""
-        from airflow_provider_ernest.exceptions import ErnestError
         from airflow_provider_ernest.history.reading import in_processes
         from airflow_provider_ernest.history.scan import profiles
         from airflow_provider_ernest.history.sizes import basis_of, runs_to_profile
@@ -322,7 +323,6 @@ class ReadHistoryOperator(OfJob, BaseOperator):
     ) -> TodaysRun:
         from airflow_provider_ernest.documents.runs import RunConditions
         from airflow_provider_ernest.history.observations import TodaysRun
-        from airflow_provider_ernest.spark.artifact import changed_at
 
         conditions = conditions or RunConditions()
         application = self._rendered_job().application

@@ -22,9 +22,11 @@ from airflow_provider_ernest.documents.decisions import (
     DecisionRecord,
     ProductionRun,
 )
+from airflow_provider_ernest.documents.models import ModelMark
 from airflow_provider_ernest.documents.profiles import PRODUCTION, SAMPLE, Capacity, ProfileRecord
 from airflow_provider_ernest.documents.runs import Observation, ReplayedSize, RunConditions
 from airflow_provider_ernest.eventlog.run_facts import Sizes, has_dynamic_allocation, read_run
+from airflow_provider_ernest.eventlog.tables import EventLog
 from airflow_provider_ernest.exceptions import ErnestError, MissingResourceError
 from airflow_provider_ernest.hooks.store_location import model_store
 from airflow_provider_ernest.operators.task_context import (
@@ -35,15 +37,13 @@ from airflow_provider_ernest.operators.task_context import (
 )
 from airflow_provider_ernest.privacy import without_credentials
 from airflow_provider_ernest.settings.values import optional_document
+from airflow_provider_ernest.spark.machines import Machine
 from airflow_provider_ernest.spark.runs import TimedRun, time_run
 from airflow_provider_ernest.words import duration, signed_percentage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from airflow_provider_ernest.documents.models import ModelMark
-    from airflow_provider_ernest.eventlog.tables import EventLog
-    from airflow_provider_ernest.spark.machines import Machine
     from airflow_provider_ernest.spark.submit import SubmittedRun
 
 FIND_MODEL = "find_model"

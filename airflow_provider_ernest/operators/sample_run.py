@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any, cast
 from airflow.sdk import BaseOperator
 
 from airflow_provider_ernest.exceptions import InvalidParameterError, SampleRunError
+from airflow_provider_ernest.hooks.aws import aws_clients
 from airflow_provider_ernest.lineage import EmitsLineage
 from airflow_provider_ernest.links.spark_history import ModelFitLink, SparkHistoryLink
 from airflow_provider_ernest.operators.task_context import (
     OfJob,
     as_mappings,
+    cluster_secret,
     event_logs,
     failure_pushed,
     no_vain_retries,
@@ -25,7 +27,8 @@ from airflow_provider_ernest.operators.task_context import (
 )
 from airflow_provider_ernest.settings import SampledInput, SparkJob
 from airflow_provider_ernest.settings.job import FILES
-from airflow_provider_ernest.settings.values import document, number, optional_number, optional_text
+from airflow_provider_ernest.settings.values import Number, document, number, optional_number, optional_text
+from airflow_provider_ernest.spark.artifact import require_application
 from airflow_provider_ernest.words import counted, duration, input_share, unit
 
 if TYPE_CHECKING:
@@ -39,7 +42,6 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.documents.base import Origin
     from airflow_provider_ernest.documents.runs import Experiment, Observation
     from airflow_provider_ernest.eventlog.tables import EventLog
-    from airflow_provider_ernest.settings.values import Number
     from airflow_provider_ernest.spark.input import Sample
     from airflow_provider_ernest.spark.runs import RunRequest
     from airflow_provider_ernest.spark.submit import ErnestSubmitHook
@@ -122,7 +124,6 @@ class SampleRunOperator(OfJob, EmitsLineage, BaseOperator):
             network_capacity,
         )
         from airflow_provider_ernest.operators.setting_checks import require_sample_named
-        from airflow_provider_ernest.spark.artifact import require_application
 
         with no_vain_retries(), failure_pushed(context):
             experiment = Experiment.from_dict(self.experiment)
@@ -288,7 +289,6 @@ def submission(handle: ClusterHandle, *, request: RunRequest, log: Any) -> Drive
 
     if handle.kind == EMR:
         from airflow_provider_ernest.clusters.emr.steps import StepRun
-        from airflow_provider_ernest.hooks.aws import aws_clients
 
         return StepRun(handle, request, clients=aws_clients(handle.aws_conn_id, handle.region), log=log)
     return DriverSubmission(_hook(handle, request), request, web_url=handle.web_url)
@@ -330,7 +330,6 @@ class DriverSubmission:
 def _hook(handle: ClusterHandle, request: RunRequest) -> ErnestSubmitHook:
     from airflow_provider_ernest.clusters.existing import EXISTING
     from airflow_provider_ernest.operators.spark_submit import driver_properties
-    from airflow_provider_ernest.operators.task_context import cluster_secret
     from airflow_provider_ernest.spark.remote_driver import require_observable_driver
     from airflow_provider_ernest.spark.sizing import event_log_conf
     from airflow_provider_ernest.spark.submit import CLIENT, ErnestSubmitHook, deploy_mode_of

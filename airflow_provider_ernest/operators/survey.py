@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseOperator, Context
 
+from airflow_provider_ernest.exceptions import MissingResourceError
 from airflow_provider_ernest.hooks.store_location import model_store
 from airflow_provider_ernest.operators.task_context import folder, no_vain_retries
 from airflow_provider_ernest.settings import EventLogs
@@ -90,7 +91,6 @@ class SurveyOperator(BaseOperator):
         }
 
     def _survey(self, store: ModelStore) -> Survey:
-        from airflow_provider_ernest.exceptions import MissingResourceError
         from airflow_provider_ernest.history.jobs import by_job
         from airflow_provider_ernest.history.reading import in_processes
         from airflow_provider_ernest.history.scan import Scan

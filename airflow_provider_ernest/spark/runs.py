@@ -12,7 +12,8 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from airflow_provider_ernest.documents.runs import Observation
+from airflow_provider_ernest.documents.base import Origin
+from airflow_provider_ernest.documents.runs import Experiment, Observation
 from airflow_provider_ernest.eventlog.files import application_of_name, find_event_log
 from airflow_provider_ernest.eventlog.reading import EventLogProgress
 from airflow_provider_ernest.eventlog.run_facts import (
@@ -25,6 +26,7 @@ from airflow_provider_ernest.eventlog.run_facts import (
     run_seconds,
     waited_in_vain_seconds,
 )
+from airflow_provider_ernest.eventlog.tables import EventLog
 from airflow_provider_ernest.exceptions import ClusterLostError, SampleRunError
 from airflow_provider_ernest.spark.machines import read_state
 from airflow_provider_ernest.spark.sizing import sizing_conf
@@ -36,9 +38,6 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Any, Self
 
-    from airflow_provider_ernest.documents.base import Origin
-    from airflow_provider_ernest.documents.runs import Experiment
-    from airflow_provider_ernest.eventlog.tables import EventLog
     from airflow_provider_ernest.spark.input import Sample
 
 _VERSION = re.compile(r"[0-9]+(\.[0-9]+)*")
