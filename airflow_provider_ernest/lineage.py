@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,8 +12,6 @@ from airflow_provider_ernest.privacy import without_credentials
 from airflow_provider_ernest.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from airflow.providers.openlineage.extractors import OperatorLineage
     from openlineage.client.event_v2 import Dataset
     from openlineage.client.facet_v2 import RunFacet

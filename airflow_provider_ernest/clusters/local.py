@@ -35,6 +35,7 @@ from airflow_provider_ernest.exceptions import (
     InvalidParameterError,
 )
 from airflow_provider_ernest.processes import ProcessIdentity, end_processes, find_by_environment
+from airflow_provider_ernest.spark.installation import find_java, find_spark_home
 from airflow_provider_ernest.words import duration
 
 log = logging.getLogger(__name__)
@@ -120,8 +121,6 @@ class LocalCluster:
             ClusterStartError: it did not become ready, with the end of the log that tells why; or another
                 process takes too long to start its own.
         """
-        from airflow_provider_ernest.spark.installation import find_java, find_spark_home
-
         self._files.create()
         with self._files.starting(wait_seconds=self._longest_start_seconds):
             state = self._files.read_state()

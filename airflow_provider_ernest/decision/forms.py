@@ -8,20 +8,17 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter, floordiv
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from airflow_provider_ernest.documents.decisions import Decision
 from airflow_provider_ernest.exceptions import ErnestError, InvalidParameterError, MissingResourceError
 from airflow_provider_ernest.settings.goal import DYNAMIC
 from airflow_provider_ernest.settings.job import DEFAULT_FACTOR, LEAST_OVERHEAD_MEGABYTES
 from airflow_provider_ernest.spark.sizing import sizing_conf
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from airflow_provider_ernest.documents.decisions import Decision
 
 # The executors of a decision, and what each takes.
 

@@ -20,9 +20,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import product
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.linalg import solve_triangular
 from scipy.special import ndtr, ndtri
 
@@ -30,9 +31,6 @@ from airflow_provider_ernest.documents.base import Interval
 from airflow_provider_ernest.documents.surveys import Lateness
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.prediction.numbers import FloatArray, IntArray, positive_column
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 LATEST_RUNS = 400  # older ones tell little of tonight
 DRAWS = 2000

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, quote, urlsplit, urlunsplit
@@ -12,8 +13,6 @@ from airflow.sdk import BaseOperator, BaseOperatorLink
 from airflow_provider_ernest.exceptions import InvalidParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from airflow.sdk.types import TaskInstanceKey
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NoReturn, cast
@@ -38,8 +39,6 @@ from airflow_provider_ernest.settings.values import (
 from airflow_provider_ernest.spark.sizing import INSTANCES, TASK_PROPERTY, kept_sizes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     from airflow_provider_ernest.decision.deciding import Choice
     from airflow_provider_ernest.decision.trainings import Types
     from airflow_provider_ernest.documents.decisions import Decision

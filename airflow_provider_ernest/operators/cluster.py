@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -31,8 +32,6 @@ from airflow_provider_ernest.settings.values import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from airflow_provider_ernest.clusters.local import LocalCluster
 
 PERSISTENCE: dict[str, Any] = {

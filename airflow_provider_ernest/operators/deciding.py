@@ -11,6 +11,9 @@ from datetime import date
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
+from airflow_provider_ernest.clarity.bottleneck_report import profiles_of
+from airflow_provider_ernest.clarity.replay_dynamic import bounds_to_try
+from airflow_provider_ernest.clarity.replay_scaled import replay_allocations
 from airflow_provider_ernest.clusters.base import ClusterHandle
 from airflow_provider_ernest.clusters.ec2.spec import EC2
 from airflow_provider_ernest.clusters.emr.spec import EMR
@@ -30,6 +33,14 @@ from airflow_provider_ernest.decision.forms import (
 )
 from airflow_provider_ernest.decision.offers import Offer
 from airflow_provider_ernest.decision.trainings import TrainedType
+from airflow_provider_ernest.design.exploration import (
+    Standing,
+    explored,
+    next_exploration,
+    not_recorded,
+    what_it_told,
+    within_tried,
+)
 from airflow_provider_ernest.documents.decisions import Decision, DecisionRecord, ProductionRun
 from airflow_provider_ernest.documents.models import Model, TrainedMachine, TrainingCluster
 from airflow_provider_ernest.documents.profiles import RunProfile
@@ -226,8 +237,6 @@ MOST_EXPLORED = 100  # decisions and runs that are looked at: more than a month 
 
 def with_allocations(offered: Offered, goal: SizingGoal, *, iterations: int | None, log: Any) -> Offered:
     """Add what each type's runs say of dynamic allocation, by their stored profiles."""
-    from airflow_provider_ernest.clarity.replay_dynamic import bounds_to_try
-    from airflow_provider_ernest.clarity.replay_scaled import replay_allocations
 
     def completed(offer: Offer) -> Offer:
         profiles = _profiles(offer.model, log=log)
@@ -244,8 +253,6 @@ def with_allocations(offered: Offered, goal: SizingGoal, *, iterations: int | No
 
 
 def _profiles(model: Model, *, log: Any) -> list[RunProfile]:
-    from airflow_provider_ernest.clarity.bottleneck_report import profiles_of
-
     try:
         records = profiles_of(model.observations, job=model.job, store=model_store())
     except ErnestError as error:
@@ -256,8 +263,6 @@ def _profiles(model: Model, *, log: Any) -> list[RunProfile]:
 
 def only_tried(goal: SizingGoal, offered: Offered) -> Offered:
     """The sizes between those that were tried: others are taken by explorations first."""
-    from airflow_provider_ernest.design.exploration import within_tried
-
     if len(offered.offers) != 1:
         return offered
     return replace(offered, offers=[within_tried(goal, offered.offers[0])])
@@ -275,14 +280,6 @@ def with_exploration(
     log: Any,
 ) -> Decision:
     """The decision, or another size for this run, to learn from it; what the one before told is logged."""
-    from airflow_provider_ernest.design.exploration import (
-        Standing,
-        explored,
-        next_exploration,
-        not_recorded,
-        what_it_told,
-    )
-
     if len(offered.offers) != 1:
         log.warning("No exploration: it is for one type of machine.")
         return decision

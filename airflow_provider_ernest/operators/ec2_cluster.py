@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -35,8 +36,6 @@ from airflow_provider_ernest.settings.values import (
 from airflow_provider_ernest.spark.machines import Bandwidth
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from airflow_provider_ernest.clusters.ec2.cluster import ClusterResize, EC2Cluster
     from airflow_provider_ernest.clusters.ec2.prices import PriceBook
     from airflow_provider_ernest.clusters.ec2.readiness import Means

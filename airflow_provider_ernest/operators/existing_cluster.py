@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from airflow.sdk import BaseOperator, Context
 
@@ -10,9 +11,6 @@ from airflow_provider_ernest.exceptions import InvalidParameterError, MissingRes
 from airflow_provider_ernest.operators.task_context import failure_pushed, no_vain_retries
 from airflow_provider_ernest.settings import ConnectedCluster
 from airflow_provider_ernest.settings.values import as_template, settings_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 
 class ExistingClusterOperator(BaseOperator):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -28,8 +29,6 @@ from airflow_provider_ernest.settings.values import (
 from airflow_provider_ernest.words import as_percent, count, counted, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from airflow_provider_ernest.design.candidates import Candidates
     from airflow_provider_ernest.design.costs import Allowance, Spending
     from airflow_provider_ernest.design.rounds import Proposal

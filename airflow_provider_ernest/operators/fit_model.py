@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -40,8 +41,6 @@ from airflow_provider_ernest.settings.values import (
 from airflow_provider_ernest.words import as_percent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from airflow_provider_ernest.documents.base import Origin
     from airflow_provider_ernest.documents.models import AveragingPrior, Model, TrainingCluster
     from airflow_provider_ernest.documents.runs import Design, Observation

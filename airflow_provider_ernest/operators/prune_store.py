@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from airflow.sdk import BaseOperator, Context
 
 from airflow_provider_ernest.hooks.store_location import model_store
 from airflow_provider_ernest.operators.task_context import folder, no_vain_retries
 from airflow_provider_ernest.settings.values import Number, count, positive, truth
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 class PruneStoreOperator(BaseOperator):

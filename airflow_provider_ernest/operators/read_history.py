@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from difflib import get_close_matches
@@ -30,8 +31,6 @@ from airflow_provider_ernest.settings.values import (
 from airflow_provider_ernest.spark.artifact import changed_at
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
-
     from airflow_provider_ernest.documents.models import HistoryBasis
     from airflow_provider_ernest.documents.profiles import RunProfile
     from airflow_provider_ernest.documents.runs import PastRun, RunConditions

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +19,6 @@ from airflow_provider_ernest.settings.values import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from airflow_provider_ernest.documents.decisions import Decision
     from airflow_provider_ernest.spark.runs import TimedRun
 

@@ -6,12 +6,15 @@ Nothing here fails a task, and nothing waits long: `Recording.record` is the flo
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from airflow.sdk import BaseNotifier, Context
 
+from airflow_provider_ernest.clarity.profile import profile_run
+from airflow_provider_ernest.clarity.replay_dynamic import replayed_at_fixed_sizes
 from airflow_provider_ernest.clusters.base import ClusterHandle
 from airflow_provider_ernest.documents.base import Record, new_stamp
 from airflow_provider_ernest.documents.decisions import (
@@ -29,6 +32,7 @@ from airflow_provider_ernest.eventlog.run_facts import Sizes, has_dynamic_alloca
 from airflow_provider_ernest.eventlog.tables import EventLog
 from airflow_provider_ernest.exceptions import ErnestError, MissingResourceError
 from airflow_provider_ernest.hooks.store_location import model_store
+from airflow_provider_ernest.learning.production import lesson_of
 from airflow_provider_ernest.operators.task_context import (
     artifact_hash,
     in_time,
@@ -39,12 +43,8 @@ from airflow_provider_ernest.privacy import without_credentials
 from airflow_provider_ernest.settings.values import optional_document
 from airflow_provider_ernest.spark.machines import Machine
 from airflow_provider_ernest.spark.runs import TimedRun, time_run
+from airflow_provider_ernest.spark.submit import SubmittedRun
 from airflow_provider_ernest.words import duration, signed_percentage
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from airflow_provider_ernest.spark.submit import SubmittedRun
 
 FIND_MODEL = "find_model"
 """The task that looks at code and conditions first, in the group of the task that decides."""
@@ -116,8 +116,6 @@ def keep_profile(
         return
 
     def profile() -> None:
-        from airflow_provider_ernest.clarity.profile import profile_run
-
         made = profile_run(
             event_log, scale=run.scale, iterations=iterations, capacity=capacity, event_log=run.event_log
         )
@@ -293,8 +291,6 @@ class Recording:
 
     def _replayed(self, run: TimedRun) -> tuple[ReplayedSize | None, float | None]:
         """A run under dynamic allocation on a fixed number of executors, and how many it had on average."""
-        from airflow_provider_ernest.clarity.replay_dynamic import replayed_at_fixed_sizes
-
         if run.log is None or not has_dynamic_allocation(run.log.properties) or run.seconds <= 0:
             return None, None
         mean = Sizes(run.log).executor_seconds / run.seconds
@@ -357,8 +353,6 @@ class Recording:
         marks: list[ModelMark] = []
 
         def follow() -> None:
-            from airflow_provider_ernest.learning.production import lesson_of
-
             lesson = lesson_of(model_store(), production, record)
             if lesson.told:
                 self.log.info("%s", lesson.told)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import shutil
 import time
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from airflow.sdk import BaseOperator
@@ -16,7 +18,6 @@ from airflow_provider_ernest.links.spark_history import ModelFitLink, SparkHisto
 from airflow_provider_ernest.operators.task_context import (
     OfJob,
     as_mappings,
-    cluster_secret,
     event_logs,
     failure_pushed,
     no_vain_retries,
@@ -32,9 +33,6 @@ from airflow_provider_ernest.spark.artifact import require_application
 from airflow_provider_ernest.words import counted, duration, input_share, unit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
-
     from airflow.sdk import Context
 
     from airflow_provider_ernest.clusters.base import ClusterHandle
@@ -330,6 +328,7 @@ class DriverSubmission:
 def _hook(handle: ClusterHandle, request: RunRequest) -> ErnestSubmitHook:
     from airflow_provider_ernest.clusters.existing import EXISTING
     from airflow_provider_ernest.operators.spark_submit import driver_properties
+    from airflow_provider_ernest.operators.task_context import cluster_secret
     from airflow_provider_ernest.spark.remote_driver import require_observable_driver
     from airflow_provider_ernest.spark.sizing import event_log_conf
     from airflow_provider_ernest.spark.submit import CLIENT, ErnestSubmitHook, deploy_mode_of

@@ -19,12 +19,7 @@ from airflow_provider_ernest.clusters.local_spec import LOCAL
 from airflow_provider_ernest.exceptions import InvalidParameterError, SampleRunError
 from airflow_provider_ernest.lineage import EmitsLineage
 from airflow_provider_ernest.links.spark_history import SparkHistoryLink
-from airflow_provider_ernest.operators.task_context import (
-    cluster_secret,
-    event_logs,
-    no_vain_retries,
-    rendered_texts,
-)
+from airflow_provider_ernest.operators.task_context import event_logs, no_vain_retries, rendered_texts
 from airflow_provider_ernest.settings.values import NOTHING, optional_document
 from airflow_provider_ernest.spark.sizing import SIZES, event_log_conf, refuse_sizes
 from airflow_provider_ernest.spark.submit import ErnestSubmitHook, SubmittedRun, driver_conf
@@ -149,6 +144,8 @@ class ErnestSparkSubmitOperator(EmitsLineage, SparkSubmitOperator):
         return hook
 
     def _hook_to(self, document: dict[str, Any]) -> ProductionHook:
+        from airflow_provider_ernest.operators.task_context import cluster_secret
+
         handle = ClusterHandle.from_dict(document)
         # The driver's pages have no login. Users decide whether to show them; nobody may end jobs there.
         own = {str(key): str(value) for key, value in (self.conf or {}).items()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseOperator, Context
@@ -20,8 +21,6 @@ from airflow_provider_ernest.settings.values import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from airflow_provider_ernest.documents.surveys import Survey
     from airflow_provider_ernest.store.store import ModelStore
     from airflow_provider_ernest.views.survey_changes import SurveyChange

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from airflow.sdk import BaseSensorOperator, Context, PokeReturnValue
 
 from airflow_provider_ernest.operators.task_context import no_vain_retries
-
-if TYPE_CHECKING:
-    from airflow_provider_ernest.triggers.jar_hash import Found, HashComparison
+from airflow_provider_ernest.spark import artifact
+from airflow_provider_ernest.triggers.jar_hash import Found, HashComparison
 
 _LOOKS = 5
 """Looks of a poke at files that do not settle; the next poke goes on."""
@@ -58,8 +57,6 @@ class JarHashSensor(BaseSensorOperator):
 
     def poke(self, context: Context) -> PokeReturnValue:
         """Look at the application until its files have settled, and compare it."""
-        from airflow_provider_ernest.spark import artifact
-
         with no_vain_retries():
             found = self._compare()
             for _ in range(_LOOKS - 1):
@@ -73,8 +70,6 @@ class JarHashSensor(BaseSensorOperator):
         return PokeReturnValue(is_done=True, xcom_value=found.result())
 
     def _compare(self) -> Found:
-        from airflow_provider_ernest.triggers.jar_hash import HashComparison
-
         if self._comparison is None:
             self._comparison = HashComparison(
                 application=self.application, dependencies=self.dependencies, job=self.job, log=self.log

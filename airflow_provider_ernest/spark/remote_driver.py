@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import requests
 from airflow.providers.apache.spark.hooks import spark_submit
@@ -26,9 +26,6 @@ from airflow_provider_ernest.exceptions import (
 from airflow_provider_ernest.places import local_path, place_of
 from airflow_provider_ernest.privacy import exception_line
 from airflow_provider_ernest.spark.submit import CLIENT, STANDALONE, ErnestSubmitHook
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _provider: Any = spark_submit
 """For its optional import, ``kube_client``."""

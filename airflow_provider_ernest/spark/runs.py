@@ -9,8 +9,11 @@ from __future__ import annotations
 import re
 import threading
 import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
 
 from airflow_provider_ernest.documents.base import Origin
 from airflow_provider_ernest.documents.runs import Experiment, Observation
@@ -28,17 +31,10 @@ from airflow_provider_ernest.eventlog.run_facts import (
 )
 from airflow_provider_ernest.eventlog.tables import EventLog
 from airflow_provider_ernest.exceptions import ClusterLostError, SampleRunError
+from airflow_provider_ernest.spark.input import Sample
 from airflow_provider_ernest.spark.machines import read_state
 from airflow_provider_ernest.spark.sizing import sizing_conf
 from airflow_provider_ernest.words import duration
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
-    from types import TracebackType
-    from typing import Any, Self
-
-    from airflow_provider_ernest.spark.input import Sample
 
 _VERSION = re.compile(r"[0-9]+(\.[0-9]+)*")
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.settings.values import count
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from airflow_provider_ernest.documents.runs import ExecutorBounds
 
 INSTANCES = "spark.executor.instances"

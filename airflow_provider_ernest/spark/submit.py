@@ -12,7 +12,7 @@ import socket
 import sys
 import time
 import weakref
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,8 +32,6 @@ from airflow_provider_ernest.processes import die_with_parent, end_process_tree,
 from airflow_provider_ernest.spark.sizing import refuse_sizes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from airflow.providers.common.compat.sdk import Connection
 
 DRIVER_HOST = "spark.driver.host"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import AsyncIterator
 from functools import cached_property
 from inspect import signature
 from typing import TYPE_CHECKING, Any
@@ -14,8 +15,6 @@ from airflow_provider_ernest.exceptions import ErnestError
 from airflow_provider_ernest.triggers import in_thread
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
     from airflow_provider_ernest.clusters.ec2.readiness import Readiness
 
 LAST_LOOK_SECONDS = 30.0

@@ -23,6 +23,7 @@ from typing import Any, Literal
 from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
 from airflow_provider_ernest.clusters.local_spec import MIN_MEMORY_MEGABYTES
 from airflow_provider_ernest.exceptions import ClusterError, InvalidParameterError
+from airflow_provider_ernest.spark.installation import MIN_JAVA
 
 ON_DEMAND: Literal["on-demand"] = "on-demand"
 SPOT: Literal["spot"] = "spot"
@@ -310,8 +311,6 @@ def user_data_of(
         InvalidParameterError: it is larger than AWS allows.
     """
     from jinja2 import Environment, StrictUndefined
-
-    from airflow_provider_ernest.spark.installation import MIN_JAVA
 
     # `finalize` sees the value of every expression: none can be forgotten to be quoted.
     environment = Environment(

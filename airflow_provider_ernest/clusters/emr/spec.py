@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 from airflow_provider_ernest.clusters.local_spec import OwnMachines, require_match
 from airflow_provider_ernest.exceptions import InvalidParameterError
+from airflow_provider_ernest.places import local_path
 from airflow_provider_ernest.settings.values import (
     Count,
     Number,
@@ -145,8 +146,6 @@ def require_step_options(options: Mapping[str, Any]) -> None:
 
 def require_remote(parameter: str, path: str, *, remedy: str) -> None:
     """Refuse a path on the Airflow worker; local: is one on EMR's machines."""
-    from airflow_provider_ernest.places import local_path
-
     if not is_template(path) and local_path(path) is not None:
         raise InvalidParameterError(
             parameter, path, "is a local path, which the machines of EMR cannot read", remedy=remedy

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from airflow_provider_ernest.clusters.base import ClusterHandle
 from airflow_provider_ernest.clusters.ec2.aws_errors import Meaning, explained, meaning_of, time_of
@@ -31,11 +31,9 @@ from airflow_provider_ernest.exceptions import (
 )
 from airflow_provider_ernest.settings.job import DEFAULT_FACTOR, LEAST_OVERHEAD_MEGABYTES
 from airflow_provider_ernest.spark.machines import Machine
+from airflow_provider_ernest.spark.runs import RunRequest
 from airflow_provider_ernest.spark.sizing import event_log_conf
 from airflow_provider_ernest.words import duration
-
-if TYPE_CHECKING:
-    from airflow_provider_ernest.spark.runs import RunRequest
 
 log = logging.getLogger(__name__)
 
