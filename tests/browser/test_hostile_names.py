@@ -28,9 +28,9 @@ def assert_inert(page: Page) -> None:
 def test_in_the_list(site: Site, visit):
     here = visit(site)
     here.open("models", search="quoted")
-    expect(here.page.get_by_role("link", name=HOSTILE)).to_have_text(HOSTILE)
+    expect(here.page.get_by_role("link", name=HOSTILE, exact=True)).to_have_text(HOSTILE)
     assert_inert(here.page)
-    here.page.get_by_role("link", name=HOSTILE).click()
+    here.page.get_by_role("link", name=HOSTILE, exact=True).click()
     expect(here.page.get_by_role("heading", level=1)).to_have_text(HOSTILE)
 
 
