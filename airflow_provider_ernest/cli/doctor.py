@@ -15,6 +15,7 @@ from airflow_provider_ernest.cli.store import add_store_argument, airflow_home, 
 from airflow_provider_ernest.clusters.ec2.aws_errors import REMEDIES, Meaning, meaning_of, said
 from airflow_provider_ernest.clusters.ec2.preflight import RIGHTS, require_right
 from airflow_provider_ernest.exceptions import ClusterError, ErnestError, MissingResourceError
+from airflow_provider_ernest.spark.installation import find_java, find_spark_home, find_spark_submit
 
 LOCAL, EXISTING, EC2, EMR = "local", "existing", "ec2", "emr"
 KINDS = (LOCAL, EXISTING, EC2, EMR)
@@ -29,21 +30,7 @@ class UntellableError(Exception):
     """Why a check can neither succeed nor fail."""
 
 
-def _java(args: Namespace) -> str:
-    from airflow_provider_ernest.spark.installation import find_java
-
-    return str(find_java())
-
-
-def _spark(args: Namespace) -> str:
-    from airflow_provider_ernest.spark.installation import find_spark_home
-
-    return str(find_spark_home())
-
-
 def _spark_submit(args: Namespace) -> str:
-    from airflow_provider_ernest.spark.installation import find_spark_submit
-
     found = str(find_spark_submit())
     is_on_path = shutil.which("spark-submit") is not None
     return found if is_on_path else f"{found}; a stock SparkSubmitOperator finds it on the PATH only"
@@ -124,8 +111,8 @@ ACCOUNT = ("boto3", "credentials")
 """Checks without which AWS cannot be asked anything; all checks after them ask AWS."""
 
 CHECKS: tuple[tuple[str, tuple[str, ...], Look], ...] = (
-    ("Java", (LOCAL, EXISTING, EC2), _java),
-    ("Spark", (LOCAL,), _spark),
+    ("Java", (LOCAL, EXISTING, EC2), lambda args: str(find_java())),
+    ("Spark", (LOCAL,), lambda args: str(find_spark_home())),
     ("spark-submit", (LOCAL, EXISTING, EC2), _spark_submit),
     ("store", KINDS, _store),
     *((kind, KINDS, _folder(kind)) for kind in ("staging", "event_logs")),

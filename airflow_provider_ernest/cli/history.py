@@ -65,11 +65,9 @@ SECONDS_BETWEEN_REPORTS = 5.0
 
 def moment(text: str) -> datetime:
     """A date or a moment, in UTC where it has no time zone; else an `ArgumentTypeError`."""
-    try:
-        told = datetime.fromisoformat(text)
-    except ValueError:
-        raise ArgumentTypeError(f"{text!r} is no date such as 2026-01-31") from None
-    return told if told.tzinfo else told.replace(tzinfo=UTC)
+    if (told := time_of(text)) is None:
+        raise ArgumentTypeError(f"{text!r} is no date such as 2026-01-31")
+    return told
 
 
 def add_scan_arguments(parser: ArgumentParser) -> None:
