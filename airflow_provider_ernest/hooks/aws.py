@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from functools import cache
 from importlib.util import find_spec
 from threading import RLock
 from typing import TYPE_CHECKING, Any
@@ -100,15 +101,14 @@ def s3_clients() -> S3Clients:
 
     Without Airflow's amazon provider it returns None, and S3 is left to s3fs.
     """
-    made: dict[str, Callable[[str], Any]] = {}
 
+    @cache
     def client(connection: str) -> Any:
         try:
             if find_spec("airflow.providers.amazon.aws") is None:
                 return None
         except ModuleNotFoundError:
             return None
-        connection = connection or DEFAULT_CONNECTION
-        return made.setdefault(connection, aws_clients(connection, None))("s3")
+        return aws_clients(connection or DEFAULT_CONNECTION, None)("s3")
 
     return client

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
+import airflow_provider_ernest.documents.base as documents
 from airflow_provider_ernest.clusters.ec2.aws_errors import explained, time_of
 from airflow_provider_ernest.clusters.ec2.identity import (
     CLUSTER_TAG,
@@ -69,11 +70,7 @@ class Instance:
     @property
     def expires_at(self) -> datetime | None:
         """When it ends itself; None where its tag cannot be read."""
-        try:
-            moment = datetime.fromisoformat(self.tags.get(EXPIRY_TAG, ""))
-        except ValueError:
-            return None
-        return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        return documents.time_of(self.tags.get(EXPIRY_TAG, ""))
 
     @property
     def usable(self) -> bool:
