@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, quote, urlsplit, urlunsplit
 
+from airflow.providers.common.compat.sdk import conf
 from airflow.sdk import BaseOperator, BaseOperatorLink
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
@@ -26,8 +27,6 @@ def task_tab(ti_key: TaskInstanceKey) -> str:
     If ``[api] base_url`` is not configured, it is relative to the root of the UI, whose pages name that root
     as their base.
     """
-    from airflow.providers.common.compat.sdk import conf
-
     dag, run, task = (quote(name, safe="") for name in (ti_key.dag_id, ti_key.run_id, ti_key.task_id))
     is_mapped = ti_key.map_index is not None and ti_key.map_index >= 0
     mapped = f"/mapped/{ti_key.map_index}" if is_mapped else ""
@@ -60,8 +59,6 @@ class SparkHistoryLink(BaseOperatorLink):
 
 def configured_history_server() -> str:
     """The address of Spark's history server; empty if there is none."""
-    from airflow.providers.common.compat.sdk import conf
-
     return str(conf.get("ernest", "history_server", fallback="") or "").strip()
 
 

@@ -9,7 +9,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from airflow.sdk import Context
 
 from airflow_provider_ernest.clarity.bottleneck_report import profiles_of
 from airflow_provider_ernest.clarity.replay_dynamic import bounds_to_try
@@ -58,10 +60,6 @@ from airflow_provider_ernest.settings.values import (
 )
 from airflow_provider_ernest.spark.machines import Machine
 from airflow_provider_ernest.spark.sizing import event_log_conf, sizing_conf
-
-if TYPE_CHECKING:
-    from airflow.sdk import Context
-
 
 Type = TrainedType[ClusterHandle]
 

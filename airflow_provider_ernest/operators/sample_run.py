@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from airflow.sdk import BaseOperator
+from airflow.sdk import BaseOperator, Context
 
 from airflow_provider_ernest.exceptions import InvalidParameterError, SampleRunError
 from airflow_provider_ernest.hooks.aws import aws_clients
@@ -33,8 +33,6 @@ from airflow_provider_ernest.spark.artifact import require_application
 from airflow_provider_ernest.words import counted, duration, input_share, unit
 
 if TYPE_CHECKING:
-    from airflow.sdk import Context
-
     from airflow_provider_ernest.clusters.base import ClusterHandle
     from airflow_provider_ernest.clusters.emr.steps import StepRun
     from airflow_provider_ernest.documents.base import Origin

@@ -9,6 +9,7 @@ from typing import Any
 
 from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
+from airflow.providers.common.compat.sdk import AirflowException
 from airflow.sdk import Context
 from jinja2 import Environment
 
@@ -97,8 +98,6 @@ class ErnestSparkSubmitOperator(EmitsLineage, SparkSubmitOperator):
 
     def execute(self, context: Context) -> None:
         """Submit, wait for the end, and record it."""
-        from airflow.providers.common.compat.sdk import AirflowException
-
         from airflow_provider_ernest.operators.recording import Recording, timed_here
 
         try:

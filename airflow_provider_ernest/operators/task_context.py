@@ -15,6 +15,9 @@ from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from airflow.providers.common.compat.sdk import AirflowFailException, AirflowSkipException, conf
+from airflow.sdk import BaseOperator, Context
+
 from airflow_provider_ernest.exceptions import ErnestError, InvalidParameterError
 from airflow_provider_ernest.hooks.aws import aws_clients, s3_clients
 from airflow_provider_ernest.hooks.store_location import configured, store_root
@@ -24,8 +27,6 @@ from airflow_provider_ernest.spark.artifact import artifact_paths, dependency_op
 from airflow_provider_ernest.words import duration
 
 if TYPE_CHECKING:
-    from airflow.sdk import BaseOperator, Context
-
     from airflow_provider_ernest.clusters.base import ClusterHandle
     from airflow_provider_ernest.clusters.ec2.identity import ClusterIdentity
     from airflow_provider_ernest.documents.base import Origin
@@ -40,7 +41,6 @@ def no_vain_retries() -> Iterator[None]:
     except ErnestError as error:
         if error.retryable:
             raise
-        from airflow.providers.common.compat.sdk import AirflowFailException
 
         raise AirflowFailException(f"{type(error).__name__}: {error}") from error
 
@@ -110,7 +110,6 @@ def is_deferrable(stated: bool | None) -> bool:
     """Whether a task waits in the triggerer; None for Airflow's configuration."""
     if stated is not None:
         return stated
-    from airflow.providers.common.compat.sdk import conf
 
     return bool(conf.getboolean("operators", "default_deferrable", fallback=False))
 
@@ -121,8 +120,6 @@ def end_unless_begun(context: Context, first_tasks: Sequence[str]) -> None:
     Otherwise a task that runs after failures, for its fallback, would size production although what prepares
     its input has failed.
     """
-    from airflow.providers.common.compat.sdk import AirflowFailException, AirflowSkipException
-
     ti, run_id = context["ti"], context["run_id"]
     found = ti.get_task_states(dag_id=ti.dag_id, task_ids=list(first_tasks), run_ids=[run_id])
     states = {str(state) for state in found.get(run_id, {}).values()}
@@ -286,8 +283,6 @@ def configured_deployment() -> str:
     Raises:
         StoreError: none is configured, and the store cannot be read or written.
     """
-    from airflow.providers.common.compat.sdk import conf
-
     from airflow_provider_ernest.store.exclusive import deployment_of_store
 
     configured = str(conf.get("ernest", "deployment", fallback="") or "").strip()
