@@ -76,10 +76,8 @@ _NAMES = {
     "operators.spark_submit": "ErnestSparkSubmitOperator",
     "operators.survey": "SurveyOperator",
     "sensors.jar_hash": "JarHashSensor",
-    "settings.billing": "Billing",
-    "settings.bounds": "DesignBounds ModelSettings",
-    "settings.goal": "Exploration SizingGoal",
-    "settings.job": "ConnectedCluster EventLogs ExpectedInput Reuse SampledInput SparkJob",
+    "settings": "Billing ConnectedCluster DesignBounds EventLogs ExpectedInput Exploration ModelSettings "
+    "Reuse SampledInput SizingGoal SparkJob",
     "task_group": "ErnestTaskGroup",
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}
