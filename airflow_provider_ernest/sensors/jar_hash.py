@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 from airflow.sdk import BaseSensorOperator, Context, PokeReturnValue
 
 from airflow_provider_ernest.operators.task_context import no_vain_retries
 from airflow_provider_ernest.spark import artifact
-from airflow_provider_ernest.triggers.jar_hash import Found, HashComparison
+from airflow_provider_ernest.triggers.jar_hash import HashComparison
 
 _LOOKS = 5
 """Looks of a poke at files that do not settle; the next poke goes on."""
@@ -53,25 +54,23 @@ class JarHashSensor(BaseSensorOperator):
         self.application = application
         self.dependencies = dependencies
         self.job = job
-        self._comparison: HashComparison | None = None
 
     def poke(self, context: Context) -> PokeReturnValue:
         """Look at the application until its files have settled, and compare it."""
         with no_vain_retries():
-            found = self._compare()
+            found = self._comparison.compare()
             for _ in range(_LOOKS - 1):
                 if not found.is_settling:
                     break
                 time.sleep(artifact.SETTLE_SECONDS)
-                found = self._compare()
+                found = self._comparison.compare()
         if not found.has_changed:
             return PokeReturnValue(is_done=False)
         self.log.info("%s", found.reason)
         return PokeReturnValue(is_done=True, xcom_value=found.result())
 
-    def _compare(self) -> Found:
-        if self._comparison is None:
-            self._comparison = HashComparison(
-                application=self.application, dependencies=self.dependencies, job=self.job, log=self.log
-            )
-        return self._comparison.compare()
+    @cached_property
+    def _comparison(self) -> HashComparison:
+        return HashComparison(
+            application=self.application, dependencies=self.dependencies, job=self.job, log=self.log
+        )
