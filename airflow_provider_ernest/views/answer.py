@@ -262,14 +262,10 @@ class Asked:
         shown, parts = self.shown, self.decision.cost_parts if self.decision else None
         if shown is None:
             return None
-        return Proposal(
-            config=shown.config,
-            composition=shown.composition,
-            bounds=shown.bounds,
-            seconds=shown.seconds,
-            likely_seconds=shown.likely_seconds,
+        return view_of(
+            Proposal,
+            shown,
             cost=(shown.cost or 0.0) - (parts.training if parts else 0.0) if self.is_priced else None,
-            probability=shown.probability,
             confidence=self.choice.goal.confidence,
             limits=self.limits,
             is_out_of_reach=self.error is not None,

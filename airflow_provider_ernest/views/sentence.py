@@ -13,6 +13,7 @@ from airflow_provider_ernest.documents.base import Interval, time_of
 from airflow_provider_ernest.documents.decisions import Configuration, Decision
 from airflow_provider_ernest.documents.runs import ExecutorBounds
 from airflow_provider_ernest.store.catalogue import PRODUCTION_RUN, CatalogueEntry
+from airflow_provider_ernest.views.view import view_of
 from airflow_provider_ernest.words import count, dollars, duration, duration_range, executors, probability
 
 RECENT_RUNS = 5
@@ -135,17 +136,14 @@ def proposal_of(decision: Decision, *, limits: str = "the goal") -> Proposal:
     lead = GUESS if any(each.extrapolates for each in taken) else ""
     if explores and explores.executors is not None:
         lead = f"to learn what others than {count(explores.instead_of)} take"
-    return Proposal(
-        config=decision.config,
-        composition=decision.composition,
-        bounds=decision.bounds,
+    return view_of(
+        Proposal,
+        decision,
         seconds=decision.predicted_seconds,
-        likely_seconds=decision.likely_seconds,
         cost=decision.predicted_run_cost,
-        probability=decision.probability,
-        confidence=decision.confidence,
         limits=limits,
         is_out_of_reach=decision.fallback_reason is not None,
+        role=WOULD_DO,
         lead=lead,
     )
 
