@@ -84,10 +84,10 @@ function numbers(state) {
   const caption = element("div", { class: "how-to-read" });
   const details = element("details", { class: "numbers-of-figure" }, summary, caption, content);
   const fill = () => {
-    const { name, columns, rows, title, highlight } = state;
+    const { name, columns, rows, title, highlight, fileColumns = columns } = state;
     renew(
       content,
-      downloadButtons({ name, columns, rows }),
+      downloadButtons({ name, columns: fileColumns, rows }),
       dataTable({ caption: `${title}: the numbers`, captionHidden: true, columns, rows, sort: true, view, highlight }),
     );
   };
@@ -128,7 +128,8 @@ function pictureOf({ id, role, height }) {
  *   controls stand above the chart, the legend between them; height is in pixels; the role is "img", or "group" where
  *   the drawing has links or text of its own.
  * @param {function} options.draw (container, colors, {isNarrow, width, redraw}) => function that removes the drawing.
- * @param {Array} options.columns of the numbers, and options.rows and options.highlight, as for `dataTable`.
+ * @param {Array} options.columns of the numbers, and options.rows and options.highlight, as for `dataTable`; files hold
+ *   options.fileColumns where these are others.
  * @param {string} options.name of the downloads.
  * @returns {HTMLElement} a section with `update(options)`, which redraws with what changed, and `remove()`.
  */

@@ -31,6 +31,9 @@ const COLUMNS = [
   { key: "kept", title: "Kept", isOptional: true, class: "nowrap", value: (row) => row.kept, render: verdict },
   numeric("predicted_cost", "Predicted cost", dollars, { isOptional: true }),
   numeric("cost", "Paid", dollars, { isOptional: true }),
+];
+/** What files hold besides. */
+const MORE_COLUMNS = [
   { key: "likely_seconds", title: "80 % of runs", render: (row) => durationRange(row.likely_seconds) },
   { key: "application_id", title: "Application", render: (row) => (row.history_url
     ? externalLink(row.history_url, row.application_id) : row.application_id) },
@@ -49,7 +52,8 @@ export function history(page) {
   if (!runs.length) return part(titled, element("p", { class: "card muted" }, noProduction(page.observations)));
   const name = `${model.job}-${model.instance_type}-production`;
   const slot = figureSlot({ id: "production", title: "Production runs", name, height: 160 });
-  slot.show(stripFigure({ runs, columns: COLUMNS.filter((each) => !each.isOptional || isKnown(each, runs)) }));
+  const columns = COLUMNS.filter((each) => !each.isOptional || isKnown(each, runs));
+  slot.show({ ...stripFigure({ runs, columns }), fileColumns: [...COLUMNS, ...MORE_COLUMNS] });
   const older = total > runs.length
     ? element("p", { class: "muted" }, `The newest ${count(runs.length)} of ${count(total)}.`) : null;
   return part(titled, element("div", { class: "card history" }, slot, older, money(page)));
