@@ -7,10 +7,9 @@ asked directly, with the same details.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from airflow.api_fastapi.app import get_auth_manager
-from airflow.api_fastapi.auth.managers.base_auth_manager import ResourceMethod
 from airflow.api_fastapi.auth.managers.models.resource_details import AccessView, DagAccessEntity, DagDetails
 from airflow.api_fastapi.core_api.security import GetUserDep
 from airflow.configuration import conf
@@ -130,7 +129,7 @@ class Access:
         """Whether the user may start runs of the DAG, as Airflow's own API asks."""
         return self._may(dag_id, "POST", DagAccessEntity.RUN)
 
-    def _may(self, dag_id: str, method: ResourceMethod, *entities: DagAccessEntity) -> bool:
+    def _may(self, dag_id: str, method: Literal["GET", "POST"], *entities: DagAccessEntity) -> bool:
         return any(
             all(
                 self._manager.is_authorized_dag(
