@@ -92,24 +92,6 @@ function follow(event, address, target) {
   link.remove();
 }
 
-/**
- * Asks Airflow's own API, at an address relative to Airflow's root; posts where there is a body. The session's cookie
- * is the reader's right; a page of another origin can send neither it nor JSON.
- *
- * @returns {Promise<{status: number, answer?: Object, detail?: string}>} status 0 where nobody answers
- */
-export async function fetchAirflow(address, body = null) {
-  const post = { method: "POST", body: JSON.stringify(body), headers: { "Content-Type": "application/json" } };
-  try {
-    const response = await fetch(new URL(address, airflowRoot()), { credentials: "same-origin", ...(body ? post : {}) });
-    const answer = await response.json().catch(() => ({}));
-    const detail = typeof answer.detail === "string" ? answer.detail : `Airflow answered with ${response.status}.`;
-    return { status: response.status, answer, detail };
-  } catch {
-    return { status: 0 };
-  }
-}
-
 /** A link to a page of Airflow, given relative to Airflow's root (or whole). */
 export function airflowLink(address, text, attributes = {}) {
   if (isReport) return element("span", attributes, text);

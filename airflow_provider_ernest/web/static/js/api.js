@@ -92,12 +92,13 @@ function answersBrought() {
 /**
  * The data at an address such as "api/models".
  *
- * @param {string} path relative to the plugin's pages.
+ * @param {string} path relative to the plugin's pages; "../api/v2/..." is Airflow's own API.
  * @param {Object} params of the query; what is null, undefined or "" is left out.
- * @param {{signal?: AbortSignal}} options to give up a request (it then throws the browser's AbortError).
+ * @param {{signal?: AbortSignal, body?: Object}} options to give up a request (it then throws the browser's AbortError);
+ *   a body is posted. The session's cookie is the reader's right: a page of another origin can send neither it nor JSON.
  * @throws {ApiError}
  */
-export async function fetchJson(path, params = {}, { signal } = {}) {
+export async function fetchJson(path, params = {}, { signal, body } = {}) {
   if (isReport) {
     const known = answersBrought().find((each) => each.path === path);
     if (!known) throw new ApiError(404, NOT_BROUGHT);
@@ -106,9 +107,10 @@ export async function fetchJson(path, params = {}, { signal } = {}) {
   let response;
   try {
     response = await fetch(pageUrl(path, params), {
-      headers: { Accept: "application/json" },
+      headers: { Accept: "application/json", ...(body ? { "Content-Type": "application/json" } : {}) },
       credentials: "same-origin",
       signal,
+      ...(body ? { method: "POST", body: JSON.stringify(body) } : {}),
     });
   } catch (error) {
     if (error.name === "AbortError") throw error;

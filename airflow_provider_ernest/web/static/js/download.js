@@ -70,8 +70,8 @@ function save(name, type, text) {
 }
 
 /**
- * Buttons that save the rows, an array or a function that gives or promises it, under a name without an ending. Columns are as for
- * `dataTable`, and may have a `fileUnit` if cells show the unit themselves.
+ * Buttons that save the rows, an array or a function that gives or promises it, under a name without an ending. Columns
+ * are as for `dataTable`, and may have a `fileUnit` if cells show the unit themselves.
  */
 export function downloadButtons({ name, columns, rows }) {
   const current = async () => (typeof rows === "function" ? rows() : rows);

@@ -58,9 +58,14 @@ function line(name, page) {
   let latest = null;
   const details = makeContent
     ? element("details", {}, element("summary", {}, row), content) : element("div", { class: "summary" }, row);
+  let drawn = null; // what the content is of
   const fill = () => {
     if (!details.open || !latest) return;
     const chosen = latest.decision?.instance_type ?? latest.instance_type;
+    // What depends on the page alone is not drawn anew while it is looked at.
+    const wanted = name === "replay" ? latest : chosen;
+    if (wanted === drawn) return;
+    drawn = wanted;
     const isOther = chosen !== latest.instance_type && name !== "replay";
     replace(content, isOther ? element("p", { class: "muted" }, `The page of ${isolated(chosen)} shows it.`)
       : makeContent(page, latest));
@@ -75,11 +80,8 @@ function line(name, page) {
     title.textContent = check.title;
     const isSaidAbove = prediction.answer.caution?.about === check.name;
     replace(words, isSaidAbove ? "See above." : element("bdi", {}, unbroken(inReadersTime(check.words))));
-    const isOther = latest !== prediction;
     latest = prediction;
-    // What depends on the page alone is not drawn anew while it is looked at.
-    const isOfPage = !["replay", "drift"].includes(name) && content.hasChildNodes();
-    if (isOther && !(isOfPage && latest.decision?.instance_type === page.model.instance_type)) fill();
+    fill();
   };
   return node;
 }
