@@ -338,15 +338,19 @@ class ModelMark(Record):
         return keys(Model, self.model_id)
 
 
+def sample_runs(model: Model) -> tuple[Observation, ...]:
+    """The runs made to train a model: no past ones, and none of production that it learned from."""
+    made = model.observations[: len(model.observations) - len(model.learned_from)]
+    return tuple(run for run in made if not run.from_history)
+
+
 def training_dollars(model: Model) -> float | None:
     """Dollars for the machines over the time of the sample runs; None where prices are not known.
 
     All machines of the cluster are paid for during each run, however many it uses. The start of the cluster
     and its culled machines are left out.
     """
-    # Those that it has learned from in production come after them, and past runs cost nothing.
-    samples = model.observations[: len(model.observations) - len(model.learned_from)]
-    samples = tuple(run for run in samples if not run.from_history)
+    samples = sample_runs(model)
     if not samples:
         return 0.0
     if model.cluster is None:

@@ -13,6 +13,7 @@ from airflow_provider_ernest.documents.models import (
     Model,
     ModelMark,
     TrainingCluster,
+    sample_runs,
     training_dollars,
 )
 from airflow_provider_ernest.documents.runs import Design, Experiment, Observation, RunConditions
@@ -309,11 +310,7 @@ def model_page(
 
 def _retraining(model: Model) -> str:
     """What a run that is told to retrain does, and what the last training took."""
-    samples = [
-        run
-        for run in model.observations[: len(model.observations) - len(model.learned_from)]
-        if not run.from_history
-    ]
+    samples = sample_runs(model)
     if not samples:
         return "Its run reads the past runs anew, fits a new model, and goes on to production."
     cost = training_dollars(model)

@@ -325,7 +325,7 @@ def standing_of(model: CatalogueEntry, of_job: Sequence[CatalogueEntry]) -> Stan
     runs = sorted((each for each in of_place if each.kind == PRODUCTION_RUN), key=lambda each: each.id)
     decisions = decisions_by_id(of_job)
     decision = decision_of(runs[-1], decisions) if runs else None
-    before = baseline_of(of_job)
+    before = None if runs else baseline_of(of_job)
     return Standing(
         state=lineage.state(),
         evidence=lineage.evidence,

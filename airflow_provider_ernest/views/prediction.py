@@ -86,7 +86,7 @@ def _chosen(
     model: Model,
     request: PredictionRequest,
     *,
-    entries: Sequence[CatalogueEntry],
+    of_job: Sequence[CatalogueEntry],
     readable: Readable,
 ) -> tuple[Choice, dict[str, str]]:
     """The choice, and the types that are left out of it."""
@@ -94,8 +94,7 @@ def _chosen(
     price = request.price_per_hour
     offers = [_offer(model, price, request)]
     skipped: dict[str, str] = {}
-    of_job = visible_of_job(entries, model.job, readable)
-    for other in other_types(store, model, entries, readable) if price is not None else ():
+    for other in other_types(store, model, of_job, readable) if price is not None else ():
         try:
             offers.append(_comparable(other, model, request, of_job))
         except ErnestError as error:
@@ -237,8 +236,8 @@ def prediction(
         FitError: the model has no runs, or terms that this version does not know.
         StoreError: the store cannot be read.
     """
-    choice, skipped = _chosen(store, model, request, entries=entries, readable=readable)
     of_job = visible_of_job(entries, model.job, readable)
+    choice, skipped = _chosen(store, model, request, of_job=of_job, readable=readable)
     return _predicted(
         model,
         choice,

@@ -61,17 +61,15 @@ def today_of(
     ]
     if not runs:
         past = model.past
-        return (
-            None
-            if past is None
-            else Today(
-                executors=past.executors,
-                instance_type=model.instance_type,
-                seconds=past.seconds,
-                cost=past_cost,
-                runs=past.runs,
-                is_past=True,
-            )
+        if past is None:
+            return None
+        return Today(
+            executors=past.executors,
+            instance_type=model.instance_type,
+            seconds=past.seconds,
+            cost=past_cost,
+            runs=past.runs,
+            is_past=True,
         )
     size = runs[-1].executors, runs[-1].instance_type
     newest = [each for each in runs if (each.executors, each.instance_type) == size][-RECENT_RUNS:]
@@ -165,14 +163,10 @@ def _today(today: Today | None, proposal: Proposal | None) -> str:
     if today is None:
         return ""
     paid = f", {dollars(today.cost)}" if today.cost is not None else ""
-    size = _of_type(
-        Configuration(
-            executors=today.executors,
-            # The page says which type it is of; only where another is proposed there are two to tell apart.
-            instance_type="" if proposal and _is_same_type(today, proposal) else today.instance_type,
-            executors_per_machine=proposal.config.executors_per_machine if proposal else 1,
-        )
-    )
+    # The page says which type it is of; only where another is proposed there are two to tell apart.
+    of_type = "" if proposal and _is_same_type(today, proposal) else today.instance_type
+    per_machine = proposal.config.executors_per_machine if proposal else 1
+    size = executors(today.executors, of_type, executors_per_machine=per_machine)
     return f"{'Before Ernest' if today.is_past else 'Today'} {size}, {duration(today.seconds)}{paid}."
 
 
